@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tape.approval import DECISIONS, Approval, ApprovalRequest
 from tape.engine.forbid import FORBIDDEN, REFUSED_BEFORE
 from tape.errors import ModelError
+from tape.lm.answer_prices import AnswerPrices
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage, UsageSource
 from tape.lm.price import UNSPLIT, Split
 from tape.lm.wrapper import WrappedLM
@@ -41,6 +43,12 @@ class RecordedLM(WrappedLM):
         """How many answers were not asked for yet."""
         return len(self._answers)
 
+    @property
+    def answer_prices(self) -> AnswerPrices | None:
+        """Those by which the next recorded answer was paid."""
+        prices = super().answer_prices
+        return replace(prices, recorded=self._answers[0].writes) if prices and self._answers else prices
+
     def _next(self, request: Request) -> GeneratedEvent:
         """The answer to a request.
 
@@ -69,7 +77,8 @@ class RecordedLM(WrappedLM):
         reported = event.prompt_tokens if self.remote else 0
         split = Split(*(event.prompt_split or ())) if self.remote else UNSPLIT
         source: UsageSource = "reported" if self.remote else "counted"
-        return Usage(reported, event.completion_tokens, source=source, split=split)
+        calls = int(not self.remote or reported + event.completion_tokens > 0)  # one that was not made is recorded too
+        return Usage(reported, event.completion_tokens, calls, source, split=split, answered=event.answered)
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """The recorded answers."""

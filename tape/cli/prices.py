@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from tape.cli.numbers import whole
 
 if TYPE_CHECKING:
-    from tape.lm.listed_prices import Listed, Marks
-    from tape.lm.price import Price
+    from tape.lm.listed_prices import Listed
+    from tape.lm.price import Marks, Price
 
 _UNITS = "US dollars per million tokens"
 _TIMES: dict[Marks, str] = {"5m": "5 minutes", "1h": "1 hour"}

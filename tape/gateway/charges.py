@@ -15,9 +15,8 @@ from tape.gateway.content import Part, bytes_of, parts_of
 from tape.gateway.prices import highest
 from tape.gateway.prompt_tokens import Counter, tokens_of
 from tape.gateway.quotes import Answer, Quote
-from tape.lm.listed_prices import Marks
+from tape.lm.price import Marks, cost_of
 from tape.lm.price import Price as TokenPrice
-from tape.lm.price import cost_of
 
 Paid = tuple[Reservation, str | None]
 """What is set aside, and its id in the journal if there is one."""
@@ -262,9 +261,7 @@ class ModelCharge(Charge):
         cached, written, hours = split
         media, written = min(self._quote.media, prompt), 0 if self._quote.prices.covers_writes else written
         if price is not None and written:
-            rates, is_hour = price.at(prompt), None if hours is None else hours > 0
-            if rates.written_for(is_hour) > rates.dearest:
-                self._guard.learn(self._name, marks="5m" if is_hour is False or rates.written_1h is None else "1h")
+            self._guard.learn(self._name, marks=price.at(prompt).unforeseen(None if hours is None else hours > 0))
         if media:  # what of the cache is media is not known: what was written has its rate, and all else the dearest
             kept = price is not None and price.media is not None
             media, written = media if kept else min(media, prompt - written), min(written, prompt - media * kept)

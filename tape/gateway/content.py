@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tape.errors import UnknownCostError
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.prices import read_price
-from tape.lm.listed_prices import Marks
+from tape.lm.price import Marks
 from tape.lm.price import Price as TokenPrice
 from tape.reading import short
 

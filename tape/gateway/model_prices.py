@@ -11,8 +11,8 @@ from tape.errors import ConfigError, UnknownCostError
 from tape.gateway.charges import ModelPrices
 from tape.gateway.content import Part, marks_of
 from tape.gateway.errors import FieldError
-from tape.lm.listed_prices import Marks, find, why_unknown
-from tape.lm.price import Price
+from tape.lm.listed_prices import find, why_unknown
+from tape.lm.price import LONGER, Marks, Price
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
@@ -94,7 +94,7 @@ class PriceBook:
     def learn(self, name: str, *, marks: Marks = "", answered: str = "") -> None:
         """Remember that a provider wrote to its cache unasked, or that a dearer model has answered."""
         if marks:
-            self.seen[0][name] = max(self.seen[0].get(name, ""), marks, key=("", "5m", "1h").index)
+            self.seen[0][name] = max(self.seen[0].get(name, ""), marks, key=LONGER.index)
         if answered:
             self.seen[1][name] = answered
 

@@ -31,7 +31,7 @@ from tape.lm.base import (
     worst_case_of_scoring,
 )
 from tape.lm.payment import Payment
-from tape.lm.price import UNSPLIT, cost_of
+from tape.lm.price import UNSPLIT, Marks, cost_of
 from tape.lm.reading import Reading
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.redaction import redacted
@@ -121,6 +121,8 @@ class AccountedLM(WrappedLM):
         self._deadline.require()
         roles = sorted({request.role for request in requests})
         bounds = [bound(self._model, request) for request in requests]
+        price, prices, capped = self.price, self.answer_prices, "usd" in self._ledger.capped()
+        writes: Marks = "" if prices is None else prices.writes
         worst = sum(bounds, Resources())
         payment = Payment(self._widened(kept_back, roles, worst) if kept_back else self._reserve(roles, worst), bounds)
 
@@ -147,7 +149,7 @@ class AccountedLM(WrappedLM):
         paid, unproven, costs, generated = Resources(), Resources(), [], []
         for i, (request, answer) in enumerate(zip(requests, answers, strict=True)):
             usage = self._checked(request, answer.usage if isinstance(answer, EndpointError) else usage_of(answer))
-            cost = actual_cost(self._model, usage)
+            cost = prices.cost(price, usage, capped=capped) if prices and price else actual_cost(price, usage)
             if usage.cached and usage.calls > 1:
                 # The cache answered without asking the payer, and the answer once took several calls.
                 try:
@@ -158,11 +160,11 @@ class AccountedLM(WrappedLM):
                     continue
             costs.append(cost)
             if not usage.cached:
-                paid, unproven = paid + cost, unproven + cost_of(self._model.price, *usage.unproven, calls=0)
+                paid, unproven = paid + cost, unproven + cost_of(price, *usage.unproven, calls=0)
             self.calls[request.role] += usage.calls
             self.prompts[request.role] += usage.prompt_tokens
             self.completions[request.role] += usage.completion_tokens
-            generated.append(_generated(request, answer, usage))
+            generated.append(_generated(request, answer, usage, writes))
         broken = payment.settle(costs, paid, unproven)
         self._write("settle", roles, sum(costs, Resources()))
         if self._trace is not None:
@@ -211,7 +213,7 @@ class AccountedLM(WrappedLM):
             self._trace.write(LedgerEvent(what=what, purpose=_purpose(roles), amounts=dict(amounts)))
 
 
-def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
+def _generated(request: Request, answer: Any, usage: Usage, writes: Marks) -> GeneratedEvent:
     """What was asked and answered, for the trace; the answer is a completion, weights of options, or a failure."""
     texts: tuple[str, ...] = ()
     weights: tuple[float, ...] | None = None
@@ -236,6 +238,8 @@ def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         prompt_split=None if usage.split == UNSPLIT else astuple(usage.split),
+        answered=usage.answered,
+        writes=writes,
     )
 
 

@@ -134,6 +134,7 @@ class Usage:
             was paid.
         unproven: Tokens of prompts and of samples among them that are ``assumed``.
         split: What the provider's cache had of the prompts, as far as that is reported.
+        answered: What the answers call the models that gave them, as far as they say so.
 
     Examples:
         >>> from tape.lm.base import Usage
@@ -149,6 +150,7 @@ class Usage:
     cached: bool = field(default=False, compare=False)
     unproven: tuple[int, int] = (0, 0)
     split: Split = UNSPLIT
+    answered: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -166,6 +168,7 @@ class Usage:
             self.cached and other.cached,
             (self.unproven[0] + other.unproven[0], self.unproven[1] + other.unproven[1]),
             self.split + other.split,
+            tuple(dict.fromkeys(self.answered + other.answered)),
         )
 
 
@@ -345,9 +348,9 @@ def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
     return cost_of(model.price, model.prompt_tokens(request), model.scoring_tokens(request))
 
 
-def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
-    """What a completion used."""
+def actual_cost(price: Price | None, usage: Usage) -> Resources:
+    """What a completion used, at a price."""
     split = usage.split
     more = {"cached": split.read, "written": split.written, "written_1h": split.written_1h}
     unsplit = usage.prompt_tokens - split.read - split.written - split.plain
-    return cost_of(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls, **more, unsplit=unsplit)
+    return cost_of(price, usage.prompt_tokens, usage.completion_tokens, usage.calls, **more, unsplit=unsplit)

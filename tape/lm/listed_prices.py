@@ -14,17 +14,14 @@ from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from tape.lm.price import Price
+from tape.lm.price import Marks, Price
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider
 
 PACKAGE = "genai-prices"
-
-Marks: TypeAlias = Literal["", "5m", "1h"]
-"""How long the marks of a request ask Claude's providers to keep a prompt in their cache; empty where it has none."""
 
 AHEAD = timedelta(days=7)
 """A price that begins within this time counts already, where it is the dearer one."""

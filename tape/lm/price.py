@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from tape.budget import Resources
+
+Marks: TypeAlias = Literal["", "5m", "1h"]
+"""How long the marks of a request ask Claude's providers to keep a prompt in their cache; empty where it has none."""
+
+LONGER: tuple[Marks, ...] = ("", "5m", "1h")
+"""From none to the longest."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,12 @@ class Price:
             return unsaid
         rate = self.written_1h if hour else self.written_5m
         return unsaid if rate is None else rate
+
+    def unforeseen(self, hour: bool | None) -> Marks:
+        """The marks whose worst case covers what was written; none where this price does. The argument is as above."""
+        if self.written_for(hour) <= self.dearest:
+            return ""
+        return "5m" if hour is False or self.written_1h is None else "1h"
 
     def marked(self, marks: str) -> Price:
         """The price of a request whose marks have the provider write for ``5m`` or ``1h``; or for neither, if empty."""

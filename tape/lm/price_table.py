@@ -13,8 +13,9 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tape.errors import ConfigError
-from tape.lm.base import Completion, LanguageModel, Request, Usage
-from tape.lm.listed_prices import find, spelling, why_unknown
+from tape.lm.answer_prices import AnswerPrices
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage
+from tape.lm.listed_prices import Listed, find, spelling, why_unknown
 from tape.lm.price import Price
 from tape.lm.wrapper import WrappedLM
 from tape.plugins import load, names
@@ -151,16 +152,22 @@ class PricedLM(WrappedLM):
     Args:
         model: The model underneath; a cache belongs below, so that its entries outlive a change of price.
         price: US dollars per token.
+        listed: The model, where the price is the table's.
     """
 
-    def __init__(self, model: LanguageModel, price: Price) -> None:
+    def __init__(self, model: LanguageModel, price: Price, listed: Listed | None = None) -> None:
         super().__init__(model)
-        self._price = price
+        self._price, self._answers = price, None if listed is None else AnswerPrices(listed, price)
 
     @property
     def price(self) -> Price | None:
         """The price."""
-        return self._price
+        return self._price if self._answers is None else self._answers.price
+
+    @property
+    def answer_prices(self) -> AnswerPrices | None:
+        """What its answers have shown; a declared price stands for whatever answers."""
+        return self._answers
 
     @property
     def identity(self) -> str:
@@ -168,12 +175,27 @@ class PricedLM(WrappedLM):
         return f"{self._model.identity} at {_words(self._price)}"
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answer requests."""
+        """Answer requests.
+
+        Raises:
+            BatchError: A dearer model has answered before, under a cap on US dollars; none was asked.
+        """
+        self._require_asked(requests)
         return await self._model.generate(requests)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Score options."""
+        """Score options; raises like :meth:`generate`."""
+        self._require_asked(requests)
         return await self._model.score_options(requests)
+
+    def _require_asked(self, requests: Sequence[Request]) -> None:
+        if self._answers is not None and (dearer := self._answers.seen.dearer):
+            why = (
+                f"usd is capped, and a call of {self.name} was answered by {dearer}, which is dearer: take that one as "
+                "the model, and its price is set aside; or declare what this one costs, whatever answers, in a file "
+                "(--prices FILE)"
+            )
+            raise BatchError([EndpointError(why, Usage(0, 0, calls=0, source="reported")) for _ in requests])
 
     def close(self) -> None:
         """Close what is below."""
@@ -205,10 +227,10 @@ def priced(model: LanguageModel, name: str, own: PriceTable | Prices | None = No
     if not isinstance(own, PriceTable | None):
         return PricedLM(model, token_price(own))
     listed = _listed(name)
-    price = None if own is None else own.price(name, listed)
+    price, found = None if own is None else own.price(name, listed), None
     if price is None and model.price is None and (found := find(listed)):
         price = found.price()
-    return model if price is None else PricedLM(model, price)
+    return model if price is None else PricedLM(model, price, found)
 
 
 def _listed(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tape.lm.base import (
     Choice,
@@ -20,6 +20,9 @@ from tape.lm.base import (
     window_of,
 )
 from tape.lm.price import Price
+
+if TYPE_CHECKING:
+    from tape.lm.answer_prices import AnswerPrices
 
 
 def require_all(model: LanguageModel, requests: Sequence[Request], answers: Any) -> None:
@@ -98,7 +101,12 @@ class WrappedLM:
     @property
     def price(self) -> Price | None:
         """The model's price."""
-        return self._model.price
+        return self._model.price if (prices := self.answer_prices) is None else prices.price
+
+    @property
+    def answer_prices(self) -> AnswerPrices | None:
+        """Prices of the models that may answer in its place; None where its own price stands for them."""
+        return getattr(self._model, "answer_prices", None)
 
     @property
     def remote(self) -> bool:

@@ -147,9 +147,10 @@ class GeneratedEvent(Event):
         finish: How each sample ended; None elsewhere, and in older traces.
         logprobs: The logarithm of each sample's probability; None where one is not finite, elsewhere, and in older
             traces.
-        prompt_tokens: Tokens of the prompt.
-        completion_tokens: Tokens of all samples together.
+        prompt_tokens, completion_tokens: Tokens of the prompt, and of all samples together.
         prompt_split: Of the prompt the fields of :class:`tape.lm.price.Split`; in files only where they are reported.
+        answered: What the answer calls the models that gave it; in files only where it says so.
+        writes: For how long the worst case covered unasked writes to the provider's cache; only in such files.
     """
 
     type: ClassVar[str] = "generated"
@@ -162,10 +163,13 @@ class GeneratedEvent(Event):
     prompt_tokens: int
     completion_tokens: int
     prompt_split: tuple[Count, Count, Count, Count] | None = None
+    answered: tuple[str, ...] = ()
+    writes: Literal["", "5m", "1h"] = ""
 
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "prompt_split" or value}
+        rare = ("prompt_split", "answered", "writes")
+        return {name: value for name, value in dump(self).items() if value or name not in rare}
 
     @property
     def asked(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Session, count, sample_of
+from tape.lm.hosted.wire import Call, Failure, Reply, Session, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
 from tape.lm.reported import split_of
 
@@ -77,7 +77,7 @@ def _reply(body: dict[str, Any]) -> Reply:
     blocks, usage = body.get("content"), _usage(body.get("usage"))
     sample = sample_of(blocks, finish.get(reason, "stop"), {}) if isinstance(blocks, list | str | dict) else None
     split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
-    return Reply(() if sample is None else (sample,), usage, split)
+    return Reply(() if sample is None else (sample,), usage, split, model=name_in(body))
 
 
 def _usage(usage: object) -> tuple[int, int] | None:

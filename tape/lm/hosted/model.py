@@ -251,7 +251,8 @@ class HostedLM:
         """What the endpoint reports, if that is credible: one token for two words at least, and no absurd number."""
         prompt = sum(len(message.content.split()) for message in call.messages)
         answers = sum(len(sample.text.split()) for sample in reply.samples)
-        worst = self._worst(request, call)
+        answered = (reply.model,) if reply.model else ()
+        worst = replace(self._worst(request, call), answered=answered)
         # Bytes, and the marks around a text and its reasoning.
         others = (len(sample.text.encode()) + sample.thought + 16 for sample in reply.samples[1:])
         rest = sum(min(call.max_tokens, most) for most in others) if reply.of_first else 0
@@ -265,7 +266,7 @@ class HostedLM:
                 "here), which is not credible, so the worst case is booked for each such call",
             )
             return worst
-        reported = Usage(*reply.usage, source="reported", split=reply.split)
+        reported = Usage(*reply.usage, source="reported", split=reply.split, answered=answered)
         return reported + replace(_assumed(0, rest), calls=0) if rest else reported
 
     def _worst(self, request: Request, call: Call) -> Usage:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, sample_of
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
 from tape.lm.reported import split_of
 
@@ -125,7 +125,7 @@ def _reply(n: int, body: dict[str, Any]) -> Reply:
     samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
     read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
     split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
-    return Reply(read, usage, split, len(read) > 1 and _of_first(body))
+    return Reply(read, usage, split, len(read) > 1 and _of_first(body), name_in(body))
 
 
 def _of_first(body: dict[str, Any]) -> bool:

@@ -66,12 +66,14 @@ class Reply:
         usage: Prompt and completion tokens as reported; None where nothing credible was reported.
         split: What the provider's cache had of the prompt, as reported.
         of_first: The completion tokens are those of the first sample alone.
+        model: Which model has answered, as it says; empty where it does not.
     """
 
     samples: tuple[Sample, ...]
     usage: tuple[int, int] | None
     split: Split = UNSPLIT
     of_first: bool = False
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,12 @@ def count(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def name_in(body: Mapping[str, Any]) -> str:
+    """Which model an answer says that it is from; empty where it says nothing that can be a name."""
+    name = body.get("model")
+    return first_words(name) if isinstance(name, str) else ""
 
 
 def text_within(text: str, most: int) -> str:

@@ -13,7 +13,8 @@ from genai_prices import Usage
 from genai_prices.data_units import unit_data
 
 from tape.lm import listed_prices
-from tape.lm.listed_prices import AHEAD, Listed, Marks
+from tape.lm.listed_prices import AHEAD, Listed
+from tape.lm.price import Marks
 
 TOKENS = {name: unit["dimensions"] for name, unit in unit_data.items() if unit["dimensions"]["family"] == "tokens"}
 NAMES = ("direction", "modality", "token_type", "cache_ttl")

@@ -139,6 +139,7 @@ class Faulty(JsonHandler):
             "role": "assistant",
             "content": [{"type": "text", "text": done["choices"][0]["message"]["content"]}],
             "stop_reason": "end_turn",
+            "model": done.get("model"),
             "usage": {
                 "input_tokens": usage["prompt_tokens"],
                 "output_tokens": usage["completion_tokens"],

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.lm.listed_prices import PACKAGE, Listed, Marks, entries, find
-from tape.lm.price import Price
+from tape.lm.listed_prices import PACKAGE, Listed, entries, find
+from tape.lm.price import Marks, Price
 from tests.tape.lm import litellm_prices
 from tests.tape.lm.drawn_calls import Drawn, draw
 
