@@ -143,14 +143,11 @@ class GeneratedEvent(Event):
         role: Who asked: ``plan``, ``predict``, ``score``, ``act``, ...
         prompt: What was asked.
         texts: The samples; of scored options the options; none where a hosted model did not answer.
-        weights: Of scored options the probability of each; None elsewhere.
-        finish: How each sample ended; None elsewhere, and in older traces.
-        logprobs: The logarithm of each sample's probability; None where one is not finite, elsewhere, and in older
-            traces.
+        weights, finish: Of scored options the probability of each; how each sample ended. None elsewhere.
+        logprobs: The logarithm of each sample's probability; None where one is not finite, and elsewhere.
         prompt_tokens, completion_tokens: Tokens of the prompt, and of all samples together.
-        prompt_split: Of the prompt the fields of :class:`tape.lm.price.Split`; in files only where they are reported.
-        answered: What the answer calls the models that gave it; in files only where it says so.
-        writes: For how long the worst case covered unasked writes to the provider's cache; only in such files.
+        prompt_split: Of the prompt the fields of :class:`tape.lm.price.Split`, where they are reported.
+        answered, writes: Who gave it, as it says; for how long the worst case covered unasked writes to a cache.
     """
 
     type: ClassVar[str] = "generated"
@@ -168,7 +165,7 @@ class GeneratedEvent(Event):
 
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        rare = ("prompt_split", "answered", "writes")
+        rare = ("prompt_split", "answered", "writes")  # are in files only where there is something
         return {name: value for name, value in dump(self).items() if value or name not in rare}
 
     @property

@@ -18,13 +18,17 @@ LISTENS = "0A"
 
 
 def listening() -> set[str]:
-    """The addresses on which this process and all below it listen."""
+    """Where this process and all below it listen: addresses with their ports."""
     sockets = set()
     for number in family(os.getpid()):
         with suppress(OSError):  # it has ended
             sockets |= {name[8:-1] for name in map(target, Path(f"/proc/{number}/fd").iterdir())}
     rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    return {row[1].partition(":")[0] for row in rows if row[3] == LISTENS and row[9] in sockets}
+    return {row[1] for row in rows if row[3] == LISTENS and row[9] in sockets}
+
+
+def addresses(places: set[str]) -> set[str]:
+    return {place.partition(":")[0] for place in places}
 
 
 def target(link: Path) -> str:
@@ -67,7 +71,7 @@ def test_a_cluster_that_is_late_is_started_again(monkeypatch: pytest.MonkeyPatch
 
 def test_listening_sees_every_address() -> None:
     with socket.create_server(("0.0.0.0", 0)):
-        assert "00000000" in listening()
+        assert "00000000" in addresses(listening())
 
 
 def test_a_cluster_that_others_reach_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -242,13 +242,13 @@ def test_ray_plays_the_same_episodes_as_this_process(
     tmp_path: Path, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ray = pytest.importorskip("ray")
-    from tests.tape.runner.test_ray_ports import LOOPBACK, listening
+    from tests.tape.runner.test_ray_ports import LOOPBACK, addresses, listening
 
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # a cluster of one's own is started whatever is around
     before = listening()
     with open_pool("ray:local") as pool:
         play(bundled_configurations(tmp_path), tmp_path / "run", pool)
-        assert set() < listening() - before <= LOOPBACK
+        assert set() < addresses(listening() - before) <= LOOPBACK
         with pytest.raises(WorkerError, match="there is no bundled model 'huge'"):
             play([configuration(tmp_path, "bundled:huge")], tmp_path / "huge", pool)
     assert not ray.is_initialized()
