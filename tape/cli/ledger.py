@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument(
             "--per", default="total", help="total, hour, day@Europe/Berlin, week, month#15 or rolling:3600"
         )
-        one.add_argument("--why", default="", help="kept beside the change")
+        one.add_argument("--why", type=_words, default="", help="kept beside the change")
     show = commands.add_parser("show", help="what is left of all caps, or of those of a scope")
     show.add_argument("scope", nargs="?", default="")
     show.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="what the call is for")
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     for one in (pause, stop, resume):
         one.add_argument("account", help="a scope, with all below it, or a label")
     for one in (rule, pause, stop, resume):
-        one.add_argument("--why", default="", help="kept beside the change")
+        one.add_argument("--why", type=_words, default="", help="kept beside the change")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
         "settle", help="end an open hold by hand at all that it took: tape ledger settle ID '1 step, $0.01'"
@@ -104,7 +104,9 @@ def _parser() -> argparse.ArgumentParser:
         help="show what earlier versions did not book, of parts and of late answers; or book it, as far as it is known",
     )  # fmt: skip
     for one in (cap, add, reset, rule, pause, stop, resume, check):
-        one.add_argument("--who", default="", metavar="NAME", help="who makes the change (default: the user)")
+        one.add_argument(
+            "--who", type=_words, default="", metavar="NAME", help="who makes the change (default: the user)"
+        )
     commands.add_parser("export", help="all holds as JSON lines, the latest first")
     return parser
 
@@ -112,6 +114,14 @@ def _parser() -> argparse.ArgumentParser:
 def _percents(text: str) -> tuple[int, ...]:
     """Reads percents between commas, for ``type=`` of ``argparse``."""
     return tuple(whole(1, 100)(one) for one in text.split(",") if one.strip())
+
+
+def _words(text: str) -> str:
+    """Words of a command line in UTF-8, where Python has decoded them by another encoding of file names."""
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def _who(args: argparse.Namespace) -> str:

@@ -31,7 +31,8 @@ def copied(asked: dict[str, Any], told: int) -> int | None:
         os.dup2(opened, number)
         os.close(opened)
     os.chdir(asked["cwd"])
-    sys.argv = ["tape", *asked["words"]]
+    # As Python decodes the words of a command line here, which need not be UTF-8.
+    sys.argv = ["tape", *(os.fsdecode(word.encode("utf-8", "surrogateescape")) for word in asked["words"])]
     return None
 
 
