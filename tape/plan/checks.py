@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from tape.plan.program import symbol
-from tape.plan.vocabulary import AGAIN, ANSWER, ASK, FUNCTIONS, Parameter, Vocabulary
+from tape.plan.vocabulary import AGAIN, ANSWER, ASK, FUNCTIONS, OPERATORS, Parameter, Vocabulary
 
 LONGEST_TEXT = 10_000
 """Characters of a text in a program, and of one that it computes."""
@@ -106,6 +106,8 @@ class Checker:
             case ast.JoinedStr():
                 inner = [_formatted(part) for part in node.values]
             case ast.BinOp():
+                if not symbol(node.op):
+                    raise RefusedError(f"this operator is not allowed; there are {' '.join(OPERATORS)}")
                 self._operator(symbol(node.op))
                 inner = [node.left, node.right]
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not()):

@@ -103,6 +103,7 @@ REFUSED: dict[str, tuple[Vocabulary, str, str]] = {
     "ask without a text": (SHOP, "x = ask('Which year?')", "ask takes a question and the results to read"),
     "an operator without a tool": (PRICED, "x = 1 + 2", "+ cannot be used here"),
     "a function without a tool": (PRICED, "x = sum([1, 2])", "sum cannot be used here"),
+    "an operator on bits": (SHOP, "x = 1 | 2", "this operator is not allowed; there are + - *"),
     "words alone": (SHOP, "I cannot do that.", "there is no statement"),
     "nothing": (SHOP, "", "there is no statement"),
     "an open bracket": (SHOP, "x = query(", "it is no statement of Python"),
