@@ -28,7 +28,7 @@ class Statement:
     @property
     def answers(self) -> bool:
         """Whether it ends the program with an answer."""
-        return _called(self.value) == ANSWER
+        return called(self.value) == ANSWER
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,11 @@ class Program:
         """The statements as the model wrote them, one below the other."""
         return "\n".join(statement.text for statement in self.statements)
 
-    def calls(self, words: Vocabulary) -> Iterator[tuple[Statement, str]]:
-        """Each place where a tool is called, or results are read by ``ask``, in the order of the text."""
-        for statement in self.statements:
-            for name in tools_called(statement.value, words):
-                yield statement, name
-
 
 def tools_called(node: ast.expr, words: Vocabulary) -> Iterator[str]:
     """The tools that an expression calls, ``ask`` and those of operators included."""
     for inner in ast.walk(node):
-        name = _called(inner)
+        name = called(inner)
         if name in words.tools or name == ASK:
             yield name
         elif isinstance(inner, ast.BinOp) and (operator := symbol(inner.op)) in words.operators:
@@ -126,7 +120,8 @@ _SYMBOLS: dict[type[ast.operator], str] = {
 }
 
 
-def _called(node: ast.AST) -> str:
+def called(node: ast.AST) -> str:
+    """The name of the function that an expression calls; empty for what is no such call."""
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 

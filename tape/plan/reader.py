@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tape.plan.checks import Checker, RefusedError
-from tape.plan.program import Program, Statement, Stopped, without_unused
+from tape.plan.program import Program, Statement, Stopped, called, without_unused
 from tape.plan.vocabulary import ANSWER, Vocabulary
 
 LONGEST_PROGRAM = 20_000
@@ -236,12 +236,7 @@ def _parsed(text: str) -> list[ast.stmt]:
 
 
 def _prints(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id == "print"
-    )
+    return isinstance(node, ast.Expr) and called(node.value) == "print"
 
 
 def _stand_in(statements: list[Statement], words: Vocabulary) -> None:
@@ -249,8 +244,7 @@ def _stand_in(statements: list[Statement], words: Vocabulary) -> None:
     if not statements or len(words.answer) > 1:
         return
     last = statements[-1]
-    bare = isinstance(last.value, ast.Call) and isinstance(last.value.func, ast.Name)
-    if not last.target or (bare and last.value.func.id in words.tools):  # type: ignore[attr-defined]
+    if not last.target or called(last.value) in words.tools:
         return
     name = words.answer[0].name if words.answer else ""
     value = ast.Name(last.target, ast.Load())
