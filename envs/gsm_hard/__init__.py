@@ -3,6 +3,5 @@
 from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.generator import generate, problem_set
 from envs.gsm_hard.problem import Problem
-from envs.gsm_hard.prompts import word_problem
 
-__all__ = ["GsmHardEnvironment", "Problem", "generate", "problem_set", "word_problem"]
+__all__ = ["GsmHardEnvironment", "Problem", "generate", "problem_set"]

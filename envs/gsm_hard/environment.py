@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from envs.gsm_hard.arithmetic import ARITY, KINDS, is_right, perturbed
+from envs.gsm_hard.chat_examples import chat_format
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
-from envs.gsm_hard.prompts import word_problem
 from tape.budget import Resources
 from tape.tools.cost import Uniform
 from tape.tools.environment import ToolEnvironment
@@ -63,7 +63,7 @@ class GsmHardEnvironment(ToolEnvironment):
             problem.text,
             tools(PROFILES[profile]),
             judge=lambda answer: _number(answer) and is_right(float(answer), problem.target),
-            prompt_formats=word_problem(problem.text),
+            prompt_formats={"chat": chat_format},
         )
         self.problem = problem
 

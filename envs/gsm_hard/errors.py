@@ -14,13 +14,5 @@ class ArithmeticToolError(GsmHardError):
     """A calculation that has no finite real result; the message names the operation and its numbers."""
 
 
-class TooManyNumbersError(GsmHardError):
-    """A text with more numbers than a compact text has places for."""
-
-
-class ArgumentError(GsmHardError):
-    """An argument of a call that is no number of the text, no constant and no earlier result."""
-
-
 class DataError(DataFileError, GsmHardError):
     """A file of problems that cannot be read; its places are lines."""

@@ -21,19 +21,17 @@ class GsmHardPlugin(EnvironmentPlugin):
     """Word problems solved by calls of a calculator."""
 
     name = "gsm_hard"
-    prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
     roles = ("plan", "act", "score", "select", "answer")
     cases = "envs.gsm_hard.role_cases"
-    model = "bundled:tools"
+    model = "smollm2"
     built_on = ("tape.tools",)
     reads = False
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--problems``, ``--profile`` and ``--tightness``."""
-        parser.add_argument(
-            "--data", type=str, help="a JSON Lines file in the public GSM-Hard format; needs a general LM"
-        )
+        parser.add_argument("--data", type=str, help="a JSON Lines file in the public GSM-Hard format")
         parser.add_argument(
             "--problems", default="dev", help="our own problems: dev (100) or test (200) (default: dev)"
         )

@@ -22,7 +22,7 @@ wording is held out from training, and with ``held_out = true`` the whole templa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -168,16 +168,6 @@ def parse(wording: str) -> list[Part]:
     if open_choices:
         raise GsmHardError(f"an open bracket in {wording!r}; write [this|that]")
     return sequences[0]
-
-
-def literals(parts: list[Part]) -> Iterator[str]:
-    """All literal text of a wording, alternatives included."""
-    for part in parts:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, list):
-            for alternative in part:
-                yield from literals(alternative)
 
 
 def read_words(folder: Folder) -> WordLists:

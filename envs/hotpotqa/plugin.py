@@ -31,10 +31,10 @@ class HotpotPlugin(EnvironmentPlugin):
     """Multi-hop questions over paragraphs."""
 
     name = "hotpotqa"
-    prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
     roles = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
     cases = "envs.hotpotqa.role_cases"
-    model = "bundled:tools"
+    model = "smollm2"
     built_on = ("envs.musique", "tape.tools")
     reads = False
     replayable = True
@@ -53,7 +53,7 @@ class HotpotPlugin(EnvironmentPlugin):
             default="distractor",
             help="distractor: the paragraphs are given; open: the agent searches for them (default: distractor)",
         )
-        parser.add_argument("--data", type=str, help="a file in the benchmark's public format; needs a general LM")
+        parser.add_argument("--data", type=str, help="a file in the benchmark's public format")
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
         parser.add_argument(
             "--retriever", choices=RETRIEVER_NAMES, default=EXACT, help="v1 to v5 have prices (default: bm25, a step)"

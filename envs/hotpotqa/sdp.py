@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from envs.hotpotqa.actions import Answer, Find, Search, read_or_none
-from envs.hotpotqa.minds.bundled import BundledMind
 from envs.hotpotqa.minds.chat import ChatMind
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
@@ -55,23 +54,18 @@ class HopAdapter:
         return (*(_target(action, self.setting.question) for action in actions), goal)
 
     def validator(self, tools: Tools) -> TwoStageValidator:
-        """Two-stage validation with the script, the bundled model or a general one as the verifier."""
+        """Two-stage validation with the script or the model as the verifier."""
         setting = self.setting
-        verifier = ScriptedVerifier() if setting.scripted else self._mind(tools)
+        verifier = ScriptedVerifier() if setting.scripted else ChatMind(tools)
         return TwoStageValidator(verifier, setting.hops, setting.strict)
 
     def operators(self, tools: Tools) -> Operators:
         """All four."""
-        setting, mind = self.setting, self._mind(tools)
+        setting, mind = self.setting, ChatMind(tools)
         chain = DecompositionChain(mind, setting.hops, tools.roles)
         reader = ScriptedReader(setting.errors, tools.seed("errors")) if setting.scripted else mind
         realize = HopRealize(reader, tools.roles, setting.searches, setting.strict)
         return Operators(chain, realize, self.validator(tools), chain)
-
-    def _mind(self, tools: Tools) -> BundledMind | ChatMind:
-        if tools.roles.lm.prompt_format == "tools":
-            return BundledMind(tools, self.setting.question)
-        return ChatMind(tools)
 
 
 def _target(action: Action, question: str) -> Target:

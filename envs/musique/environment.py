@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from envs.musique.chat_examples import chat_format
 from envs.musique.errors import MusiqueError
-from envs.musique.prompts import look_up_question
 from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
@@ -80,7 +80,7 @@ class MusiqueEnvironment(ToolEnvironment):
             question.text,
             tools(corpus, reader),
             judge=lambda answer: bool(exact_match(_text(answer), question.answers)),
-            prompt_formats=look_up_question(question.text),
+            prompt_formats={"chat": chat_format},
         )
         self.question = question
 

@@ -12,7 +12,3 @@ class MusiqueError(TapeError, ValueError):
 
 class QuestionFileError(DataFileError, MusiqueError):
     """A file of questions or passages that cannot be read; its places are lines."""
-
-
-class TooManyEntitiesError(MusiqueError):
-    """A text names more entities than there are slots for."""

@@ -24,19 +24,17 @@ class MusiquePlugin(EnvironmentPlugin):
     """MuSiQue's questions, answered with tools."""
 
     name = "musique"
-    prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "3"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "3"})
     roles = ("plan", "act", "project", "score", "select", "answer")
     cases = "envs.musique.role_cases"
-    model = "bundled:tools"
+    model = "smollm2"
     built_on = ("tape.tools",)
     reads = True
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--questions``, ``--embeddings`` and ``--tightness``."""
-        parser.add_argument(
-            "--data", type=str, help="a JSON Lines file in the public MuSiQue format; needs a general LM"
-        )
+        parser.add_argument("--data", type=str, help="a JSON Lines file in the public MuSiQue format")
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
         parser.add_argument("--embeddings", help="hf:PATH, a local model for dense retrieval (default: BM25)")
         parser.add_argument(

@@ -1,6 +1,6 @@
 """A scripted reader: finds answers by the very wordings of our own passages. No model, and no result of one.
 
-It stands in for the reading of the bundled LM where everything else is to be compared, and is called scripted wherever
+It stands in for a model's reading where everything else is to be compared, and is called scripted wherever
 its results are shown.
 """
 

@@ -12,7 +12,6 @@ from experiments.training.chains import data as chains_lm_data
 from experiments.training.packing import Batch
 from experiments.training.search import data as search_lm_data
 from experiments.training.sokoban import data as lm_data
-from experiments.training.tools import data as tool_lm_data
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,6 @@ class Family:
 
 
 SOKOBAN = Family(lm_data.WORDS, lm_data.batch, 256, lm_data.ACTION_IDS, "before", "compact", "Sokoban")
-TOOLS = Family(
-    tool_lm_data.WORDS, tool_lm_data.batch, 512, [], "after", "tools", "our own GSM-Hard and MuSiQue problems"
-)
 
 HOUSEHOLD = Family(
     list(household.WORDS), household_lm_data.batch, 512, [], "after", "household", "household tasks (ALFWorld)"
@@ -57,4 +53,4 @@ SEARCH = Family(
 
 def family_of(size: str) -> Family:
     """The family of a size of :data:`experiments.training.train.SIZES`."""
-    return {"tools": TOOLS, "household": HOUSEHOLD, "chains": CHAINS, "search": SEARCH}.get(size, SOKOBAN)
+    return {"household": HOUSEHOLD, "chains": CHAINS, "search": SEARCH}.get(size, SOKOBAN)

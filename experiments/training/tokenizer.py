@@ -1,6 +1,7 @@
 """The bundled LMs' tokenizers: one token per word and a space before or after it.
 
-``python -m experiments.training.tokenizer FAMILY FILE`` writes one; FAMILY is ``sokoban`` or ``tools``.
+``python -m experiments.training.tokenizer FAMILY FILE`` writes one; FAMILY is
+``sokoban``, or a size of another family such as ``search``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def build(words: Sequence[str], space: Literal["before", "after"] = "before") ->
 
 
 if __name__ == "__main__":
-    from experiments.training.families import SOKOBAN, TOOLS
+    from experiments.training.families import family_of
 
-    family = {"sokoban": SOKOBAN, "tools": TOOLS}[sys.argv[1]]
+    family = family_of(sys.argv[1])
     build(family.words, family.space).save(str(Path(sys.argv[2])))

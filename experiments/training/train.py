@@ -29,7 +29,6 @@ SIZES = {
     "nano": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 6_000},
     "mini": {"hidden": 192, "layers": 5, "heads": 6, "inner": 512, "steps": 5_500},
     "base": {"hidden": 192, "layers": 8, "heads": 6, "inner": 512, "steps": 6_500},
-    "tools": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 3_200},
     "household": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 1_900},
     "chains": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 800},
     "search": {"hidden": 160, "layers": 6, "heads": 5, "inner": 448, "steps": 1_800},

@@ -14,7 +14,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment
 from tape.trace import ActedEvent, AnsweredEvent, ApprovalEvent, Event, FinishedEvent, GeneratedEvent, TrialEvent
 
-FORMATS = ("compact", "tools", "declared", "chat")
+FORMATS = ("compact", "declared", "chat")
 """Prompt formats; a model of the last one alone is asked in messages."""
 
 
@@ -34,7 +34,7 @@ def uncounted(events: Sequence[Event], env: Environment) -> LanguageModel:
     """
     asked = next((event for event in events if isinstance(event, GeneratedEvent)), None)
     chat = asked is not None and bool(asked.prompt and asked.prompt[0].role)
-    known = (name for name in FORMATS[3 if chat else 0 :] if _reads(env, name))
+    known = (name for name in FORMATS[2 if chat else 0 :] if _reads(env, name))
     return ScriptedLM([""], prompt_format=next(known, "chat"))
 
 

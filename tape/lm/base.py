@@ -263,7 +263,7 @@ class LanguageModel(Protocol):
 
     @property
     def prompt_format(self) -> str:
-        """Which prompts it understands: ``chat``, or ``compact`` or ``tools`` of the bundled models."""
+        """Which prompts it understands: ``chat``, or one of the bundled models', for instance ``compact``."""
 
     @property
     def price(self) -> Price | None:

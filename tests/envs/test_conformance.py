@@ -101,10 +101,10 @@ class TestToolChainsReadByAModel(TestToolChains):
 
 class TestGsmHard(EnvironmentConformance):
     plugin = GSM_HARD
-    prompt_formats = ("chat", "tools")
+    prompt_formats = ("chat",)
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
-        made = [  # with constants for which the bundled model has words
+        made = [
             call("add", "quick", a=2, b=3),
             call("divide", "exact", a=7, b=2),
             call("subtract", "standard", a=4, b=3),
@@ -114,19 +114,19 @@ class TestGsmHard(EnvironmentConformance):
 
 class TestMusique(EnvironmentConformance):
     plugin = MUSIQUE
-    prompt_formats = ("chat", "tools")
+    prompt_formats = ("chat",)
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
         assert isinstance(environment, MusiqueEnvironment)
         assert environment.question.hops is not None
-        relation, subject = environment.question.hops[0]  # names for which the bundled model has words
+        relation, subject = environment.question.hops[0]
         made = [call("search", f"v{number}", query=f"{relation} of {subject}") for number in range(1, 6)]
         return [one.text for one in (*made, answer("nobody"))]
 
 
 class TestHotpotqa(EnvironmentConformance):
     plugin = HOTPOTQA
-    prompt_formats = ("chat",)  # tools serves the environment's own operators alone
+    prompt_formats = ("chat",)
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
         return [write(Find(1, "somebody", "Somewhere")), write(Answer("nobody")), write(Answer("somebody")), FINISH]

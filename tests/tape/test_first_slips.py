@@ -145,7 +145,7 @@ def look(place: str) -> str:
     return place
 
 env = ToolEnvironment("t", [look], budget="$0.05, 20 steps")
-agent = TapeAgent("bundled:tools")
+agent = TapeAgent("openai:some-model")
 agent.run(env, budget={"usd": "$1"}, trace="run.jsonl")
 agent.plan(env, budget="$1")
 

@@ -58,7 +58,7 @@ ENVIRONMENTS: dict[str, tuple[Callable[[], Environment], tuple[str, ...]]] = {
     "world": (lambda: make_courier().environment(Round(), task="Deliver at the mill."), ("chat",)),
     "question": (hotpotqa.environment, ("chat",)),
     "alfworld": (_of(ALFWORLD, "--count", "1"), ("chat", "household")),
-    "gsm_hard": (_of(GSM_HARD), ("chat", "tools")),
+    "gsm_hard": (_of(GSM_HARD), ("chat",)),
     "web": (_of(WEB_QA), ("chat",)),
     "trip": (_of(TRAVELPLANNER, "--count", "1"), ("chat", "declared")),
 }

@@ -49,7 +49,6 @@ from tests.envs.scienceworld.recorded import recorded, views
 from tests.tape.conftest import Keep
 from tests.tape.fuzz import HUGE, VALID, ends_within, mutated
 from tests.tape.tools import helpers as tools
-from tests.tape.tools import lexicon
 from tests.tape.world.worlds import Round, make_courier
 
 SEED = 20
@@ -92,13 +91,12 @@ def _followed(domain: ToolDomain, prompt_format: ToolFormat, text: str) -> None:
         assert action in domain.variants(state, action)
 
 
-for _name, _domain, _format in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexicon.DOMAIN, lexicon.FORMAT)):
-    PARSERS |= {
-        f"tools {_name} plan": partial(_followed, _domain, _format),
-        f"tools {_name} act": partial(_format.read_act, GOT),
-        f"tools {_name} project": partial(_format.read_project, UNREAD),
-        f"tools {_name} answer": partial(_format.read_answer, GOT),
-    }
+PARSERS |= {
+    "tools chat plan": partial(_followed, TOOLS, TOOLS_CHAT),
+    "tools chat act": partial(TOOLS_CHAT.read_act, GOT),
+    "tools chat project": partial(TOOLS_CHAT.read_project, UNREAD),
+    "tools chat answer": partial(TOOLS_CHAT.read_answer, GOT),
+}
 
 HOUSE = worlds.world_of(worlds.KITCHEN)
 HELD = replace(HOUSE.known, holding="apple 1", at=("fridge 1",))

@@ -1,1 +1,1 @@
-"""Decomposers, readers and verifiers: a general model, the bundled one, or a labelled script."""
+"""Decomposers, readers and verifiers: a general model, or a labelled script."""

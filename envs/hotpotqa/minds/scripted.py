@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
-from envs.hotpotqa.minds.names import NameReader, NameVerifier
+from envs.hotpotqa.state import Certified
 from envs.musique.scripted_reader import read
 from envs.musique.words import parse_query, query_text
 from envs.search.metrics import normalise
@@ -27,7 +28,7 @@ MISREADINGS = ("wrong_paragraph", "wrong_entity", "wrong_title")
 _NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 
 
-class ScriptedReader(NameReader):
+class ScriptedReader:
     """Implements :class:`envs.hotpotqa.minds.base.Reader`.
 
     Args:
@@ -37,6 +38,23 @@ class ScriptedReader(NameReader):
 
     def __init__(self, errors: float = 0.0, seed: int = 0) -> None:
         self._errors, self._seed = errors, seed
+
+    async def query(self, task: HopTask) -> str | None:
+        """The sub-question such as ``founder of Aldera``, then its parts, the most precise first."""
+        parsed = parse_query(task.sub_question)
+        parts = () if parsed is None else (f"{parsed[1]} {parsed[0]}", parsed[1])
+        options = (task.sub_question, *parts, task.question)
+        return next((query for query in options if query not in task.queries), None)
+
+    async def guess(self, task: HopTask) -> str | None:
+        """None: it knows no names but those it reads."""
+        del task
+        return None
+
+    async def answer(self, question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
+        """The finding of the last hop, unless it was rejected."""
+        del question
+        return findings[-1].finding if findings and findings[-1].finding not in rejected else None
 
     async def find(self, task: HopTask) -> Find:
         """The statement of a paragraph, misread with the probability ``errors``."""
@@ -74,13 +92,19 @@ def misread(rng: random.Random, kind: str, task: HopTask, right: Find, passage: 
     return Find(right.hop, str(found), title, str(found))
 
 
-class ScriptedVerifier(NameVerifier):
+class ScriptedVerifier:
     """Implements :class:`envs.hotpotqa.minds.base.Verifier`."""
 
     how: ClassVar[How] = "deterministic"
+    answers_by: ClassVar[How] = "filter"
     label: ClassVar[str] = "scripted reader"
 
     async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
         """Whether the paragraph states the finding of the sub-question in one of the wordings it knows."""
         stated = read(sub_question, [passage])
         return stated is not None and normalise(stated) == normalise(finding)
+
+    async def consistent(self, question: str, findings: Sequence[Certified], answer: str) -> bool:
+        """Whether the answer is the finding of the last hop: every finding is a name, and the last one answers."""
+        del question
+        return bool(findings) and normalise(findings[-1].finding) == normalise(answer)

@@ -1,4 +1,4 @@
-"""How multi-hop questions are written for models: ``chat``, and ``tools`` for the bundled tool model."""
+"""How multi-hop questions are written for models."""
 
 from __future__ import annotations
 
@@ -8,17 +8,7 @@ from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.setting import Setting
 from tape.protocols.prompt_format import picking
 
-
-class UnplannedFormat(ChatQaFormat):
-    """The bundled tool model decomposes, reads and verifies, for SDP alone; agents that plan are refused."""
-
-    instead = (
-        "it plays hotpotqa with --agent sdp --chain adapter alone; for other agents play musique, which has the same "
-        "questions, or take a general model"
-    )
-
-
 prompt_format: Callable[[Setting, str], ChatQaFormat] = picking(
-    {"chat": ChatQaFormat, "tools": UnplannedFormat}, "multi-hop questions", "Use a model that reads one of them."
+    {"chat": ChatQaFormat}, "multi-hop questions", "Use a general model, for instance --model openai:NAME."
 )
 """The prompts of a question in a prompt format."""

@@ -20,9 +20,6 @@ ALL = Method(f"SDP x {TAPE.label} x AEC", "sdp", {"aec": True})
 DECLARED = (REACT, REPLANNING, PAPER, TAPE, AEC, SDP, PATH, ALL)
 """Where predicates are declared."""
 
-TOOLS = (REACT, TAPE, SDP, PATH)
-"""Where a call's declared outcome is its predicate."""
-
 TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 """No model decides: the first plan is the declared one, and the graph holds its variants."""
 
@@ -96,30 +93,6 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             (PAPER, TAPE, SDP_OWN, PATH),
             TRIPS,
         ),
-        Setting(
-            "multi-hop, paragraphs given",
-            "hotpotqa",
-            ("--benchmark", "musique", "--questions", "test"),
-            ("bundled:tools",),
-            (SDP_OWN, UNVALIDATED),
-            quick=12,
-        ),
-        Setting(
-            "multi-hop, search",
-            "hotpotqa",
-            ("--benchmark", "musique", "--mode", "open", "--questions", "test"),
-            ("bundled:tools",),
-            (SDP_OWN, UNVALIDATED),
-            quick=12,
-        ),
-        Setting(
-            "multi-hop, search by tools",
-            "musique",
-            ("--questions", "test"),
-            ("bundled:tools",),
-            (REACT, REPLANNING, PAPER, TAPE),
-            quick=12,
-        ),
     ),
     "scienceworld": (
         Setting(
@@ -132,44 +105,8 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             quick=4,
         ),
     ),
-    "hops": tuple(
-        Setting(
-            f"{style}, {mode}, {reader}",
-            "hotpotqa",
-            ("--benchmark", benchmark, "--mode", mode, "--questions", "test", *own),
-            ("bundled:tools",),
-            methods,
-            quick=6,
-        )
-        for style, benchmark in (("HotpotQA-style", "hotpotqa"), ("MuSiQue-style", "musique"))
-        for mode in ("distractor", "open")
-        for reader, own, methods in (
-            ("the model reads", (), (SDP_OWN, UNVALIDATED)),
-            ("scripted reader", ("--reader", "scripted"), (SDP_OWN,)),
-            (
-                "scripted reader, 30 % simulated errors",
-                ("--reader", "scripted", "--errors", "0.3"),
-                (SDP_OWN, UNVALIDATED),
-            ),
-        )
-    ),
-    "tools": tuple(
-        Setting(
-            f"{name}, development, {tightness} budget",
-            environment,
-            (option, "dev", "--tightness", tightness),
-            ("bundled:tools",),
-            TOOLS,
-            quick=12,
-        )
-        for name, environment, option in (
-            ("word problems", "gsm_hard", "--problems"),
-            ("multi-hop, search by tools", "musique", "--questions"),
-        )
-        for tightness in ("tight", "loose")
-    ),
 }
-"""Where predicates are declared, where SDP has operators of its own, multi-hop questions by who reads, and tools.
+"""Where predicates are declared, where SDP has operators of its own, and a fresh part of ScienceWorld.
 
 Another setting is one more entry."""
 

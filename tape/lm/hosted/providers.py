@@ -26,7 +26,7 @@ from tape.lm.price import FREE, Price
 from tape.plugins import missing_extra, require_extra
 from tape.redaction import hide, redacted
 
-PROMPT_FORMATS = ("chat", "compact", "tools", "household", "chains", "search")
+PROMPT_FORMATS = ("chat", "compact", "household", "chains", "search")
 """Of general models, then those of the bundled ones."""
 
 _ARGUMENT = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://[^#]*))?(?:#(?P<options>.*))?", re.DOTALL)

@@ -1,1 +1,1 @@
-"""How tools and calls are written for models: ``chat`` for general ones, ``compact`` for the bundled tool model."""
+"""How tools and calls are written for models: ``chat`` for general ones."""

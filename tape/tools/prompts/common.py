@@ -22,8 +22,8 @@ Judgements err, and of answers that are all judged wrong the one by better tools
 """
 
 UNREAD = (
-    "A bundled model reads only the tasks that it was trained on, bundled:tools for instance word problems. Tools of "
-    "your own need a general model, such as openai:NAME, or plans that are scripted, by tape.lm.scripted.ScriptedLM"
+    "A bundled model reads only the tasks that it was trained on. Tools need a general model, such as openai:NAME, or "
+    "plans that are scripted, by tape.lm.scripted.ScriptedLM"
 )
 """What to do about a model that reads none of an environment's formats."""
 

@@ -1,8 +1,7 @@
-"""Word problems played with arithmetic tools: prices, errors, budgets, and what no bundled model reads."""
+"""Word problems played with arithmetic tools: prices, errors and budgets."""
 
 import asyncio
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -12,29 +11,23 @@ from envs.gsm_hard.generator import generate
 from envs.gsm_hard.plugin import PLUGIN
 from envs.gsm_hard.problem import Problem, Step
 from envs.gsm_hard.profiles import PROFILES, budget
-from envs.gsm_hard.prompts import ArithmeticLexicon
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.cli import main
-from tape.errors import ModelError
-from tape.lm.scripted import ScriptedLM, obeys
-from tape.show.progress import one_line
 from tape.tools.calls import call
-from tape.tools.prompts.compact import CompactToolFormat
 from tape.tools.state import ToolState
 from tests.envs.tool_scripts import arithmetic_script
 
 PROBLEMS = generate("fresh", 12, seed=77)
-FOREIGN = "Wendi feeds each of her chickens three cups of mixed chicken feed, containing seeds and mealworms."
 
 
 @pytest.mark.parametrize("problem", PROBLEMS[:6], ids=lambda problem: problem.id)
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent, PlanAndActAgent])
 def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type, problem: Problem) -> None:
     env = GsmHardEnvironment(problem)
-    result = agent(arithmetic_script(problem, "v3")).run(env, budget=Budget.of(steps=20, usd=1, seconds=20))
+    result = agent(arithmetic_script(problem, "exact")).run(env, budget=Budget.of(steps=20, usd=1, seconds=20))
     assert result.success, result
     assert result.steps == problem.operations + 1
     assert result.used["usd"] == 20_000 * problem.operations
@@ -46,12 +39,13 @@ def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type
 @pytest.mark.parametrize("tightness", ["tight", "loose"])
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_tape_takes_the_best_variants_that_fit_whatever_the_model_names(profile: str, tightness: str) -> None:
+    cheapest = PROFILES[profile].variants[0].name
     for problem in PROBLEMS:
         if {step.kind for step in problem.program or ()} - set(PROFILES[profile].kinds):
             continue
         caps = budget(PROFILES[profile], problem.operations, tightness)
         env = GsmHardEnvironment(problem, profile)
-        result = TapeAgent(arithmetic_script(problem, "v1"), execution="forced").run(env, budget=caps)
+        result = TapeAgent(arithmetic_script(problem, cheapest), execution="forced").run(env, budget=caps)
         assert result.end_state in ("success", "failure")
         assert isinstance(result.answer, float | int), "the value, not the number of a result"
         assert not result.budget_violations
@@ -69,15 +63,9 @@ def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
     assert 0.2 - 0.045 < wrong / 1500 < 0.2 + 0.045  # more than four standard deviations
 
 
-def format_of(problem: Problem) -> CompactToolFormat:
-    found = GsmHardEnvironment(problem).prompt_format("tools")
-    assert isinstance(found, CompactToolFormat)
-    return found
-
-
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.id)
 def test_every_program_can_be_written_under_the_constraint_and_read_back(problem: Problem) -> None:
-    d, script = format_of(problem), arithmetic_script(problem, "v2")
+    d, script = GsmHardEnvironment(problem).prompt_format("chat"), arithmetic_script(problem, "standard")
     request = d.plan_request(ToolState(), {"usd": 10_000_000, "seconds": 1_000_000})
     [done] = asyncio.run(script.generate([request]))  # obey=True: it meets the constraint
     plan = d.read_plan(ToolState(), done.texts[0])
@@ -87,29 +75,6 @@ def test_every_program_can_be_written_under_the_constraint_and_read_back(problem
     for action in plan.actions:
         env.step(action.replace(".standard", ".exact"))
     assert env.success()
-
-
-def test_nothing_of_a_problem_but_its_words_reaches_the_model() -> None:
-    problem = PROBLEMS[0]
-    request = format_of(problem).plan_request(ToolState(), {"usd": 12_000})
-    assert isinstance(request.prompt, str)
-    words = request.prompt.split(" got: ")[0].split()
-    assert not [word for word in words if any(map(str.isdigit, word)) and not re.fullmatch("n[0-9]+", word)]
-    assert "afford: 9 2 0 ->" in request.prompt
-    assert not obeys(request, "multiply v4 n1 n2 ; answer #1 ")
-    assert not obeys(request, "answer #1")
-
-
-def test_foreign_texts_are_unsupported() -> None:
-    with pytest.raises(ModelError, match=r"unsupported: .*general model"):
-        ArithmeticLexicon(FOREIGN).task()
-    model = ScriptedLM([""], prompt_format="tools")
-    env = GsmHardEnvironment(Problem("f", FOREIGN, 1.0, None, 2))
-    result = TapeAgent(model).run(env, budget=Budget.of(steps=5))
-    assert (result.end_state, result.steps, model.requests) == ("model_error", 0, [])  # never a canned answer
-    line = one_line({"task": "f", "repeat": 0, "result": result.model_dump()})
-    assert line.startswith("f #0: model_error (unsupported: the bundled tool LM reads")
-    assert len(line) < 200
 
 
 def test_the_plugin_makes_tasks_with_budgets() -> None:

@@ -22,7 +22,6 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.protocols.search import Passage
@@ -243,8 +242,3 @@ def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
         return len(text_of(request).encode())
 
     assert size(env.answer_request(env.state, "chat")) <= size(env.longest_answer_request("chat"))
-
-
-def test_the_bundled_model_refuses_to_plan() -> None:
-    with pytest.raises(ConfigError, match=r"ask for no plans.*--agent sdp --chain adapter.*musique"):
-        ReactAgent(ScriptedLM(["x"], prompt_format="tools")).run(environment())

@@ -1,7 +1,6 @@
-"""Whole episodes of SDP: with a general model, with the scripted reader, with the bundled model."""
+"""Whole episodes of SDP: with a general model, and with the scripted reader."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from envs.hotpotqa.actions import write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.paragraphs import with_distractors
-from envs.hotpotqa.plugin import PLUGIN
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
@@ -20,7 +18,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.sdp.agent import SdpAgent
 from tests.envs.hotpotqa.helpers import QUESTION, answer, environment, found, knowing, setting, sub_questions
 from tests.envs.hotpotqa.test_environment import MOVES, player
-from tests.envs.tool_scripts import look_up_script
+from tests.envs.tool_scripts import split_script
 from tests.profiles import parts
 
 
@@ -138,7 +136,6 @@ def test_chains_from_paths_and_samples_are_played_with_a_general_model(chain: st
 
 
 CORPUS = TitledCorpus(load_corpus())
-perfect = partial(look_up_script, read=lambda _: pytest.fail("the model reads nothing"))  # decomposes without errors
 
 
 @parts(10)
@@ -147,7 +144,7 @@ def test_the_scripted_reader_answers_all_questions_that_are_decomposed_rightly(m
     for question in load_questions("dev")[part]:
         where: dict[str, Any] = {"corpus": CORPUS} if mode == "open" else {"given": with_distractors(question, CORPUS)}
         env = HotpotEnvironment(question, benchmark="musique", reader="scripted", **where)
-        result = play(env, perfect(question))
+        result = play(env, split_script(question))
         assert (result.success, result.method["goal_certified"]) == (True, True), (question.id, result.detail)
         assert result.method["certified"] == question.operations + 2
 
@@ -158,7 +155,7 @@ def test_validation_catches_simulated_errors_that_always_passing_lets_through() 
         for question in questions:
             given = with_distractors(question, CORPUS)
             env = HotpotEnvironment(question, benchmark="musique", given=given, reader="scripted", errors=0.3)
-            count += play(env, perfect(question), **switches).success
+            count += play(env, split_script(question), **switches).success
         return count
 
     questions = load_questions("dev")
@@ -172,23 +169,9 @@ def test_certified_hops_are_true_by_the_decomposition(tmp_path: Path) -> None:
     given = with_distractors(question, CORPUS)
     env = HotpotEnvironment(question, given=given, reader="scripted", errors=0.3)
     trace = tmp_path / "trace.jsonl"
-    play(env, perfect(question), trace)
+    play(env, split_script(question), trace)
     events = [json.loads(line) for line in trace.read_text().splitlines() if '"sdp_validated"' in line]
     checks = [check for event in events for check in event["checks"]]
     assert any(check["holds"] for check in checks)
     assert all(check["truth"] is True for check in checks if check["holds"])
     assert not any("injected" in json.dumps(event) for event in events)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["distractor", "open"])
-def test_the_bundled_model_decomposes_reads_and_verifies(mode: str) -> None:
-    options = {"benchmark": "hotpotqa", "mode": mode, "data": None, "questions": "dev"}
-    agent = SdpAgent("bundled:tools", sdp={"chain": "adapter"})
-    results = []
-    for task in PLUGIN.tasks(options)[:6]:
-        first, again = (agent.run(PLUGIN.make(task), budget=task.budget, seed=0) for _ in range(2))
-        assert first.actions == again.actions
-        assert first.steps <= 20
-        results.append(first)
-    assert sum(result.success for result in results) >= 2

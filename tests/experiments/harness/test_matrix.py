@@ -93,7 +93,7 @@ def test_every_agent_knows_a_bound_but_those_whose_validators_may_ask_too() -> N
 
 STUDIES = (
     *(f"tape.{name}" for name in NAMES),
-    *("tools.gsm_hard", "tools.musique", "travelplanner.travelplanner", "sdp.sdp", "sdp.ablation"),
+    *("tools.bfcl", "travelplanner.travelplanner", "sdp.sdp", "sdp.ablation"),
     *("aec.aec", "aec.alfworld", "aec.errors", "aec.refine"),
 )
 

@@ -1,4 +1,4 @@
-"""The study of a general model from end to end: what is compared, under which caps; and once with a bundled model."""
+"""The study of a general model from end to end: what is compared, under which caps; and once with a scripted one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from envs.musique.corpus import load_questions
 from experiments.harness import register
 from experiments.harness.matrix import Options, plugin_of, unopened
 from experiments.studies.general import general
@@ -23,7 +24,10 @@ from experiments.studies.general.general import (
 from tape.runner.configurations import Configuration
 from tape.tools.typed import TypedEnvironment
 from tape.tools.typed.domain import as_typed
+from tests.envs.tool_scripts import look_up_script
 from tests.experiments.synthetic import public_question
+
+QUESTION = load_questions("dev")[0]
 
 
 def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configuration]:
@@ -67,11 +71,8 @@ def test_each_task_of_the_desk_has_one_chain_that_fits_and_half_of_them_the_quic
 @pytest.mark.slow
 def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
-    arguments = ["--limit", "1", "--others", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
-    monkeypatch.setattr(general, "OTHERS", [one for one in OTHERS if one.setting == "HotpotQA, own"])
-    # The bundled model reads the prompts of MuSiQue, not those of HotpotQA.
-    assert run([*arguments, "--out", str(tmp_path / "refused")]) == 2
-    assert (tmp_path / "refused" / "episodes.jsonl").read_text() == ""
+    monkeypatch.setattr("tape.lm.scripted.open_scripted", lambda _: look_up_script(QUESTION, lambda _: "Ada Quill"))
+    arguments = ["--limit", "1", "--others", "--models", "scripted:own", "--out", str(tmp_path / "run"), "--quiet"]
     monkeypatch.setattr(general, "OTHERS", [one for one in OTHERS if one.setting == "MuSiQue, own"])
     assert run([*arguments, "--publish", str(tmp_path / "results")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]

@@ -10,54 +10,53 @@ import pytest
 from tokenizers import Tokenizer
 from transformers import LlamaForCausalLM
 
-from envs.gsm_hard.environment import GsmHardEnvironment
-from envs.gsm_hard.generator import problem_set
-from envs.gsm_hard.profiles import PROFILES, budget
+from envs.tool_chains.plugin import PLUGIN
+from experiments.harness.matrix import own_options
 from experiments.training import ship
 from experiments.training.evaluate import accuracy
-from experiments.training.families import SOKOBAN, TOOLS
+from experiments.training.families import CHAINS, SOKOBAN
 from experiments.training.tokenizer import build
 from experiments.training.train import main
 from tape.lm.bundled import card, sizes, weights_folder
 from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
-from tape.tools.state import ToolState
+from tape.tools.typed import TypedEnvironment
+from tape.tools.typed.domain import as_typed
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_short_training_of_the_tool_model_writes_a_folder_that_speaks_its_format(
+def test_a_short_training_writes_a_folder_that_speaks_the_format_of_its_family(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["train", "--size", "tools", "--steps", "1", "--out", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["train", "--size", "chains", "--steps", "1", "--out", str(tmp_path)])
     main()
     folder = tmp_path / "step-1"
     recipe = json.loads((folder / "recipe.json").read_text())
-    assert (recipe["size"], recipe["steps"], recipe["prompt_format"]) == ("tools", 1, "tools")
-    assert Tokenizer.from_file(str(folder / "tokenizer.json")).to_str() == build(TOOLS.words, "after").to_str()
+    assert (recipe["size"], recipe["steps"], recipe["prompt_format"]) == ("chains", 1, "chains")
+    assert Tokenizer.from_file(str(folder / "tokenizer.json")).to_str() == build(CHAINS.words, "after").to_str()
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["ship", str(tmp_path), "--evaluate", "--batches", "1"])
     ship.main()
     right = json.loads(capsys.readouterr().out.partition("\n")[2])["1"]
-    assert right.keys() == {"<act>", "<plan>", "<read>", "<score>"}
-    assert right["<plan>"]["accuracy"] == 0.0
+    assert right.keys() == {"<read>"}
+    assert right["<read>"]["accuracy"] == 0.0
     lm = open_model(f"hf:{folder}")
-    assert (lm.prompt_format, lm.identity.partition("@")[0]) == ("tools", f"hf:{folder}")
+    assert (lm.prompt_format, lm.identity.partition("@")[0]) == ("chains", f"hf:{folder}")
 
-    # It has learnt nothing yet, but what it writes are calls, word by word, and prompts have no unknown words.
-    problem = problem_set("dev")[0]
-    environment = GsmHardEnvironment(problem)
-    domain, prompt_format = environment.domain, environment.prompt_format(lm.prompt_format)
-    left = budget(PROFILES["priced"], problem.operations, "tight")
-    request = prompt_format.plan_request(ToolState(), left)
+    # It has learnt nothing yet, but what it writes is a type, word by word, and prompts have no unknown words.
+    environment = PLUGIN.make(PLUGIN.tasks(own_options("tool_chains", ("--count", "1", "--reader", "lm")))[0])
+    assert isinstance(environment, TypedEnvironment)
+    prompt_format = environment.prompt_format(lm.prompt_format)
+    state = environment.domain.project(environment.reset(0))
+    request = prompt_format.project_request(state)
+    assert request is not None
     assert isinstance(request.prompt, str)
     assert lm.prompt_tokens(request) == len(request.prompt.split())
-    wanted = [request, prompt_format.act_request(ToolState(), left, None, ())]
-    plan, act = asyncio.run(lm.generate([replace(one, n=4, temperature=1.0) for one in wanted]))
-    assert all(prompt_format.read_plan(ToolState(), text).actions for text in plan.texts)
-    for text in act.texts:
-        assert obeys(wanted[1], text)
-        assert domain.outcome(ToolState(), prompt_format.read_act(ToolState(), text)[1]).state is not None
+    [read] = asyncio.run(lm.generate([replace(request, n=4, temperature=1.0)]))
+    for text in read.texts:
+        assert obeys(request, text)
+        assert as_typed(prompt_format.read_project(state, text)).wanted
 
 
 def test_the_family_is_shipped_small_and_of_rising_ability() -> None:

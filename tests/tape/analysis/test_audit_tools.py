@@ -50,9 +50,7 @@ def _lines(file: Path, agent: type[Any]) -> Trace:
 
 
 def found(path: Path, played: Played = PURE) -> Audited:
-    [first, *_] = forging.of(forging.read(path), "generated")
-    chat = first["prompt"][0].get("role")
-    return forging.audited(path, played, ScriptedLM([""], prompt_format="chat" if chat else "tools"))
+    return forging.audited(path, played, ScriptedLM([""]))
 
 
 def rules(path: Path, changed: Trace, played: Played) -> set[str]:
@@ -183,7 +181,7 @@ def reading(task: Task, file: Path) -> Played:
 
     def project(request: Request) -> str:
         read.append(str(request.prompt))
-        return "none " if len(read) == 1 else "e2 "
+        return "" if len(read) == 1 else "Ada Quill"
 
     env = MUSIQUE.make(task)
     SdpAgent(look_up_script(task.facts["question"], project), sdp={"chain": "walk"}).run(
@@ -215,9 +213,9 @@ def computed(lines: Trace) -> None:
 
 
 READ: dict[str, Callable[[Trace], object]] = {
-    "another reading": lambda lines: _read(lines)[0].update(texts=["e2 "]),
-    "another passage": lambda lines: _read(lines)[0]["prompt"][0].update(content="another passage"),
-    "no reading": lambda lines: lines.remove(_read(lines)[0]),
+    "another reading": lambda lines: _read(lines)[0].update(texts=['{"quote": "", "answer": "Ada Quill"}']),
+    "another passage": lambda lines: _read(lines)[-1]["prompt"][-1].update(content="another passage"),
+    "no reading": lambda lines: lines.remove(_read(lines)[-1]),
     "a computed verdict": computed,
 }
 

@@ -17,7 +17,7 @@ from tape.lm.llama import Llama
 from tape.lm.transformers_lm import TransformersLM, TransformersNetwork
 from tape.lm.word_tokenizer import WordTokenizer
 
-FAMILIES = ("nano", "base", "household", "tools")
+FAMILIES = ("nano", "base", "household", "search")
 """A checkpoint of every tokenizer and every width."""
 
 

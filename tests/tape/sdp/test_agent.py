@@ -104,7 +104,10 @@ def levels(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["gsm_hard", "--model", "bundled:tools", "--limit", "1"], "GsmHardEnvironment has none: use another agent"),
+        (
+            ["gsm_hard", "--model", "scripted:replies.json", "--limit", "1"],
+            "GsmHardEnvironment has none: use another agent",
+        ),
         (["sokoban", "--model", "bundled:nano", "--verify", "aec", "--chain", "sample"], "needs chain='walk'"),
     ],
 )
@@ -115,6 +118,8 @@ def test_wrong_uses_are_refused_before_the_run(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("replies.json").write_text('["no plan"]')
     monkeypatch.setattr("tape.sdp.adapters.ToolDomain", type("Other", (), {}))  # all that are packaged have one
     assert main(["run", *options, "--agent", "sdp", "--out", str(tmp_path / "run")]) == 2
     assert message in capsys.readouterr().err

@@ -10,15 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from envs.hotpotqa import prompts
 from envs.hotpotqa.actions import Answer, Find, write
-from envs.hotpotqa.domain import QaDomain
-from envs.hotpotqa.minds.bundled import BundledMind
 from envs.hotpotqa.minds.scripted import ScriptedVerifier
 from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.search import TitledCorpus
-from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import QaState
 from envs.hotpotqa.validator import TwoStageValidator
 from envs.musique.corpus import load_corpus, load_questions
@@ -27,16 +23,9 @@ from envs.musique.question import Question
 from envs.musique.scripted_reader import read
 from envs.musique.words import parse_query, query_text
 from experiments.studies.sdp.cases.case import Case
-from tape.budget import Ledger
-from tape.engine.context import RoleContext
-from tape.engine.settings import TapeConfig
-from tape.lm.accounting import AccountedLM
-from tape.lm.registry import open_model
 from tape.protocols import Observation
 from tape.protocols.search import Passage
-from tape.sdp.adapter import Tools
 from tape.sdp.operators import Outcome, Validate
-from tape.trace import TraceWriter
 
 NEGATIONS = (
     "The paragraph does not mention the {relation} of {subject}",
@@ -230,21 +219,8 @@ def cases(seed: int, n: int) -> list[Case]:
 
 
 def validators() -> dict[str, Validate]:
-    """The filters with either verifier."""
-    return {
-        "filters + scripted reader": scripted_validator(),
-        "filters + bundled reader (a small model)": bundled_validator(),
-    }
-
-
-def bundled_validator() -> TwoStageValidator:
-    """Filters and the bundled model's own reading."""
-    question = load_questions("test")[0].text  # readings do not depend on it
-    trace, ledger = TraceWriter("cases"), Ledger()
-    lm = AccountedLM(open_model("bundled:tools"), ledger, trace)
-    setting = Setting(question, "musique", 4, False)
-    roles = RoleContext(lm, prompts.prompt_format(setting, lm.prompt_format), QaDomain(setting), trace)
-    return TwoStageValidator(BundledMind(Tools(roles, TapeConfig.make(), lambda *_: 0), question), 4, strict=True)
+    """The filters with the scripted reader."""
+    return {"filters + scripted reader": scripted_validator()}
 
 
 def scripted_validator() -> TwoStageValidator:

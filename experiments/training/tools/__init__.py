@@ -1,1 +1,0 @@
-"""Training text, evaluation and card of the tool model."""
