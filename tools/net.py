@@ -51,7 +51,6 @@ SHOWN = 60
 
 EASY = "sokoban --levels easy --model bundled:nano"
 HARD = "sokoban --levels hard --model bundled:nano-1500"
-AS_PUBLISHED = "--execution constrained --on-infeasible partial"
 CHAINS = "tool_chains --proposer declared --scorer declared"
 AEC = "alfworld --verify aec --limit 2"
 
@@ -114,14 +113,6 @@ RUNS = {
     "scienceworld-sdp-adapter": "scienceworld --agent sdp --chain adapter --task short --limit 2",
     "scienceworld-tape": "scienceworld --task short --limit-steps 40 --limit 2",
     "scienceworld-react": "scienceworld --agent react --task short --limit-steps 30 --limit 2",
-    "gsm-hard-tape": f"gsm_hard {AS_PUBLISHED} --tightness tight --limit 4",
-    "gsm-hard-final-answer": "gsm_hard --agent react --budget calls=3,steps=2 --on-limit final_answer --limit 4",
-    "musique-tape": f"musique {AS_PUBLISHED} --budget seconds=6,usd=0.6 --limit 2",
-    "musique-replan": "musique --agent plan_and_act_replan --tightness loose --reader scripted --limit 2",
-    "musique-final-answer": "musique --agent react --budget seconds=3,usd=0.3 --on-limit final_answer --limit 3",
-    "hotpotqa-sdp": "hotpotqa --agent sdp --chain adapter --mode open --limit 3",
-    "hotpotqa-sdp-errors": "hotpotqa --benchmark musique --agent sdp --chain adapter --reader scripted --errors 0.3 "
-    "--limit 3",
     "travelplanner-tape": "travelplanner --tightness tight --limit 3",
     "travelplanner-best": "travelplanner --objective best --tightness loose --limit 3",
     "travelplanner-infeasible": "travelplanner --tightness infeasible --limit 3",

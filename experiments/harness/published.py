@@ -52,7 +52,6 @@ KEPT: Mapping[str, str] = {
     "reproduce/toy.json": "a copy of toy/toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks, measured once",
-    "early.json": "runs, states and what a model was asked, in full, and the tables' rows, which a test makes of these",
     "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run, once; no episodes",
     "cgdp_alignment.json": "shares of questions that grounding by subject refuses, counted once; no episodes",
     "cgdp_repo_recall.json": "shares of questions whose evidence one search brings, counted once; no episodes",
