@@ -68,7 +68,7 @@ def weights_file() -> Path:
         ModelError: It holds no such file.
     """
     if reason := missing():
-        raise MissingExtraError(reason)
+        raise MissingExtraError(f"{reason}; or name another general model, for instance --model openai:NAME")
     spec = importlib.util.find_spec(PACKAGE)
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     found = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))

@@ -28,7 +28,6 @@ RUNS: dict[str, tuple[str, ...]] = {
         "sokoban --levels hard-dev --model bundled:nano-1500 --limit 3",
         "sokoban --agent react --levels hard-dev --model bundled:nano-1500 --limit 1",
         "travelplanner --tightness loose --limit 1",
-        "gsm_hard --tightness tight --limit 2",
     ),
     "aec": (
         "alfworld --verify aec --gate thresholds --limit 3",
@@ -39,7 +38,6 @@ RUNS: dict[str, tuple[str, ...]] = {
         "sokoban --agent sdp --levels hard-dev --model bundled:nano-1500 --chain sample --limit 4",
         "alfworld --agent sdp --model bundled:household --chain walk --max-replans 50 --count 2",
         "travelplanner --agent sdp --model declared:random --chain adapter --tightness loose --count 2",
-        "musique --agent sdp --reader scripted --chain sample --tightness loose --limit 2",
     ),
     "cgdp": (
         "musique_search --agent cgdp --limit 3",
