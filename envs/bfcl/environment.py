@@ -18,7 +18,7 @@ from tape.protocols.prompt_format import PromptFormat
 from tape.tools.calls import Call, from_mapping
 from tape.tools.copies import CopyableState, PythonObject
 from tape.tools.environment import ToolEnvironment
-from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.toolbox import Toolbox
 
 MORE = "More tools are there now. Can it be done with them?"
@@ -46,7 +46,7 @@ class BfclEnvironment(ToolEnvironment):
         """The number of the request that is being done."""
         parameters = parameters_of(source, conversation.classes)
         self._gold: list[list[ApiCall]] = [[read_call(one, parameters) for one in turn] for turn in conversation.gold]
-        self._formats: list[ChatToolFormat] = []
+        self._formats: list[ProgramFormat] = []
         know(self._turns(parameters))
         super().__init__(self._text(), self._tools(), judge=lambda _: not self._checked.failure, state=self._worlds())
 
@@ -81,7 +81,7 @@ class BfclEnvironment(ToolEnvironment):
     def prompt_format(self, name: str) -> PromptFormat:
         """See :meth:`tape.protocols.Environment.prompt_format`."""
         found = super().prompt_format(name)
-        assert isinstance(found, ChatToolFormat)
+        assert isinstance(found, ProgramFormat)
         self._formats.append(found)
         return found
 

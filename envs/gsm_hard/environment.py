@@ -20,6 +20,9 @@ from tape.tools.making import make_tool
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 
+OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+"""The operators that are calls of tools."""
+
 
 def tools(profile: Profile) -> Toolbox:
     """The tools of a profile: every kind in every variant, with results that are wrong as often as declared."""
@@ -47,7 +50,15 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
     function.__doc__ = exact.__doc__
     worst = Resources({name: count for name, count in variant.worst.items() if name != "steps"})
     cost = Uniform(worst, profile.least_seconds_share)
-    return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality, pure=True)
+    return make_tool(
+        function,
+        kind=kind,
+        variant=variant.name,
+        cost=cost,
+        quality=variant.quality,
+        pure=True,
+        operator=OPERATORS.get(kind, ""),
+    )
 
 
 class GsmHardEnvironment(ToolEnvironment):

@@ -27,7 +27,7 @@ from tape.seeds import derive
 from tape.tools.calls import ANSWER, Call, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
-from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.role_cases import offered_calls, score_case, state_after
 from tape.tools.state import ToolState
 
@@ -39,7 +39,7 @@ _LEFT = {"steps": 9}
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
-    make: Callable[[Problem, ChatToolFormat, random.Random, str], RoleCase] = {
+    make: Callable[[Problem, ProgramFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer,
     }[role]  # fmt: skip
     cases, toolbox = [], tools(PROFILES["priced"])
@@ -89,7 +89,7 @@ def _value(actions: Sequence[str]) -> float | None:
     return None
 
 
-def _plan(problem: Problem, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _plan(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
     start, program = ToolState(), _program(problem)
 
@@ -102,7 +102,7 @@ def _plan(problem: Problem, form: ChatToolFormat, rng: random.Random, name: str)
     return RoleCase("plan", name, form.plan_request(start, _LEFT), judged_plan(form, start, right), ideal)
 
 
-def _act(problem: Problem, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _act(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     program = _program(problem)
     done = rng.randrange(len(program))
     exact = results(program)
@@ -135,19 +135,19 @@ def _erring(program: Sequence[Step], rng: random.Random) -> tuple[Step, ...]:
     return (*program[:at], wrong, *program[at + 1 :])
 
 
-def _score(problem: Problem, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _score(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     good = rng.random() < 0.5
     program = _program(problem) if good else _erring(_program(problem), rng)
     return score_case(name, form, _calls(program), good=good)
 
 
-def _select(problem: Problem, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _select(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     program = _program(problem)
     paths = [offered_calls(_calls(steps)) for steps in (program, _erring(program, rng), program[:-1])]
     return select_case(name, form, ToolState(), paths, _LEFT, rng)
 
 
-def _answer(problem: Problem, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _answer(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
     program = _program(problem)
     state = state_after(_calls(program), results(program))

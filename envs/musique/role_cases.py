@@ -30,7 +30,7 @@ from tape.seeds import derive
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
-from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.role_cases import offered_calls, score_case, state_after
 from tape.tools.state import ToolState
 
@@ -55,7 +55,7 @@ class _Unsearched(Searchable):
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
-    make: Callable[[MadeQuestion, ChatToolFormat, random.Random, str], RoleCase] = {
+    make: Callable[[MadeQuestion, ProgramFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "project": _project, "score": _score, "select": _select, "answer": _answer,
     }[role]  # fmt: skip
     cases, toolbox = [], tools(_Unsearched([Passage("1", "Nothing", "Nothing.")]))
@@ -99,7 +99,7 @@ def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
     return any(mentions(query, relation, name) for name in (subject, *([f"#{hop}"] if hop else [])))
 
 
-def _plan(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _plan(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
     start, hops = ToolState(), len(made.asked.chain)
     final = answer(f"#{hops}").text
@@ -113,7 +113,7 @@ def _plan(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: st
     return RoleCase("plan", name, form.plan_request(start, _LEFT), judged_plan(form, start, right), ideal)
 
 
-def _act(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _act(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     queries = _queries(made)
     done = rng.randrange(len(queries))
     state = _after(made, done)
@@ -122,7 +122,7 @@ def _act(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str
     return RoleCase("act", name, form.act_request(state, _LEFT, None, ()), judge, ideal)
 
 
-def _project(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _project(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     hop = rng.randrange(len(made.asked.chain))
     relation, subject, answer = made.asked.chain[hop]
     nowhere = rng.random() < _NOWHERE
@@ -155,19 +155,19 @@ def _erring(made: MadeQuestion, rng: random.Random) -> list[str]:
     return [*queries[:at], wrong, *queries[at + 1 :]]
 
 
-def _score(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _score(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     good = rng.random() < 0.5
     queries = _queries(made) if good else _erring(made, rng)
     return score_case(name, form, _calls(queries), good=good)
 
 
-def _select(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _select(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     queries = _queries(made)
     paths = [offered_calls(_calls(asked)) for asked in (queries, _erring(made, rng), queries[:1])]
     return select_case(name, form, ToolState(), paths, _LEFT, rng)
 
 
-def _answer(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+def _answer(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
     hops = len(made.asked.chain)
     state = _after(made, hops)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from envs.web_qa.measure import Score, score
-from envs.web_qa.prompts import WebFormat
+from envs.web_qa.prompts import web_format
 from envs.web_qa.web import Web, WebTask
 from tape.budget import Budget, Resources
 from tape.tools.cost import Fixed
 from tape.tools.domain import ToolDomain
 from tape.tools.environment import ToolEnvironment
 from tape.tools.making import make_tool
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class WebEnvironment(ToolEnvironment):
     def __init__(self, task: WebTask, web: Web) -> None:
         reading = web.tools()
 
-        def written(domain: ToolDomain) -> WebFormat:
-            return WebFormat(ToolDomain(domain.task, reading))  # models are not offered the notes
+        def written(domain: ToolDomain) -> ProgramFormat:
+            return web_format(ToolDomain(domain.task, reading))  # models are not offered the notes
 
         super().__init__(
             task.text,

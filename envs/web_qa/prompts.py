@@ -5,22 +5,18 @@ All prompts are zero-shot (SDP appendix A.1). Pages come before what is asked, a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.web_qa.evidence import SCRAPE, SEARCH, Evidence, gathered, shown
-from tape.budget import in_units
-from tape.lm.base import JsonSchema, Message, Request
+from envs.web_qa.evidence import Evidence, shown
+from tape.lm.base import JsonSchema, Request
 from tape.protocols.prompt_format import turns
-from tape.tools.calls import call
 from tape.tools.domain import ToolDomain
-from tape.tools.prompts.chat import ChatToolFormat
-from tape.tools.results import LONGEST_NOTE, cut, filler
-from tape.tools.state import Obtained, ToolState
+from tape.tools.prompts.programs import ProgramFormat
+from tape.tools.results import LONGEST_NOTE, cut
 
 LONGEST_FINDING, LONGEST_LINE = 900, 200
 """Characters; a finding with its quotes has to fit into the text of a call."""
@@ -175,29 +171,10 @@ class Asked:
         return Request(prompt, tokens, constraint=JsonSchema(schema), role=role)
 
 
-class WebFormat(ChatToolFormat):
-    """The actions of any agent: tools as elsewhere, with pages in full as far as they fit.
+LONGEST_SHOWN = 6000
+"""Characters of a result that are shown: of a page, most of it."""
 
-    Args:
-        domain: The task and the tools that models are offered.
-    """
 
-    def __init__(self, domain: ToolDomain) -> None:
-        super().__init__(domain, {}, LONGEST_FINDING)
-        self._rules = "\n".join([self._rules, FORMS, DATA])
-
-    def _messages(
-        self, state: ToolState, ask: str, role: str = "", remaining: Mapping[str, int] | None = None
-    ) -> tuple[Message, ...]:
-        del role
-        left = ", ".join(in_units(kind, count) for kind, count in (remaining or {}).items())
-        parts = [shown(gathered(state)), f"Task: {self._domain.task}"]
-        parts += [f"note: {state.note}"] if state.note else []
-        return turns(self._rules, (), "\n\n".join([*parts, *([f"Left of the budget: {left}"] if left else []), ask]))
-
-    def longest_answer_request(self) -> Request:
-        """With as much of everything as is shown."""
-        hits = json.dumps([{"title": filler(400), "address": filler(400), "snippet": filler(400)}] * 3)
-        got = [Obtained(call(SEARCH, query=filler(LONGEST_FINDING)), hits)] * 3
-        got += [Obtained(call(SCRAPE, address=filler(400)), json.dumps(filler(9000)))] * 20
-        return self.answer_request(ToolState(tuple(got), note=filler(LONGEST_NOTE)))
+def web_format(domain: ToolDomain) -> ProgramFormat:
+    """The programs of any agent, as elsewhere, with pages in full as far as they fit."""
+    return ProgramFormat(domain, (), longest=LONGEST_SHOWN)

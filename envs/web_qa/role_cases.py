@@ -12,7 +12,7 @@ from envs.search.retrieval import words
 from envs.web_qa.evidence import SCRAPE, SEARCH, gathered
 from envs.web_qa.made import FACTS, PRICES, read
 from envs.web_qa.measure import score
-from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, WebFormat
+from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, web_format
 from envs.web_qa.web import Web, load_pages
 from tape.lm.base import Request
 from tape.protocols.role_cases import RoleCase, chat_only, judged_act, judged_by
@@ -67,7 +67,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
 
 
 def _act(made: _Case, name: str) -> RoleCase:
-    form, opened = WebFormat(ToolDomain(made.task, made.web.tools())), made.rng.random() < 0.5
+    form, opened = web_format(ToolDomain(made.task, made.web.tools())), made.rng.random() < 0.5
     state = made.opened if opened else made.searched
     wanted = answer(str(made.value)) if opened else call(SCRAPE, address=made.at)
 

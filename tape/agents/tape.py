@@ -180,6 +180,11 @@ class TapeAgent(LmAgent):
         if self.config.replan_every_step:
             require_bounded(episode, "replan_every_step")
         actor = self.actor(episode)
+        if episode.config.score == "agreement":
+            from tape.agents.programs import ProgramPlanner
+
+            await ProgramPlanner(episode, actor, self.solver(episode)).play()
+            return
         planner = self.planner(episode, actor)
         verification = self.verification(episode, planner, actor)
         watch = None if verification is None else verification.monitor

@@ -15,7 +15,7 @@ from tape.protocols import Score, Scorer, State
 from tape.protocols.parts import GoalTest, Outcomes, Progress
 from tape.protocols.prompt_format import option_values
 
-ScoreMode: TypeAlias = Literal["ends", "argmax", "expected"]
+ScoreMode: TypeAlias = Literal["agreement", "ends", "argmax", "expected"]
 """``TapeConfig.score``."""
 
 _END = 1e-4
@@ -116,7 +116,7 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
 def _rule(episode: Episode) -> Rule:
     """The rule of an episode: by the goal test if the domain has one, else by scores alone."""
     config, domain = episode.config, episode.env.domain
-    test, mode = domain.goal_test, config.score
+    test, mode = domain.goal_test, config.score or "ends"
     if test is None:
         return lambda node, score: by_score(node, score, mode)
     declared = test if config.goal_test == "declared" else None
@@ -166,7 +166,7 @@ async def _reward_ends(graph: PlanGraph, episode: Episode, scorer: Scorer, decla
 
     A path may end at declared ends only. If none is affordable, a partial path goes as far as it can.
     """
-    domain, mode = episode.env.domain, episode.config.score
+    domain, mode = episode.env.domain, episode.config.score or "ends"
     depths = graph.depths(episode.key(episode.state))
     deepest = max(depths.values()) + 1
     ends = [node for node in graph.nodes if declared.is_end(graph.state(node))]
@@ -182,6 +182,10 @@ async def _reward_ends(graph: PlanGraph, episode: Episode, scorer: Scorer, decla
         graph.set_reward(node, max(reward, _END), goal=True)
     if domain.saves is not None:
         save(graph, domain.saves)
+    elif any(declared.quality(edge.action) < 1 for edge in graph.edges()):
+        for edge in graph.edges():  # a better variant of a call is worth more, and no other state
+            graph.set_chance(edge.id, declared.quality(edge.action))
+        graph.objective = "expect"
 
 
 def _on_the_way(state: State, depth: int, deepest: int, progress: Progress | None) -> float:

@@ -161,10 +161,11 @@ class TapeConfig(BaseModel):
         description="where not even a partial path is left, try an action that is predicted invalid; where outcomes "
         "have chances and a round begins where one has begun before, the model's own next action",
     )
-    score: Literal["ends", "argmax", "expected"] = Field(
-        default="ends",
+    score: Literal["agreement", "ends", "argmax", "expected"] | None = Field(
+        default=None,
         description="how nodes are scored. argmax: the most probable score; expected: the mean over the "
-        "probabilities; ends: argmax, but the mean where a plan ends without a goal",
+        "probabilities; ends: argmax, but the mean where a plan ends without a goal; agreement: by the share of the "
+        "sampled programs that come to the same (default for tools with the default planner, else ends)",
     )
     world_model: Literal["lm", "simulator", "copy"] = Field(
         default="lm",
@@ -253,7 +254,16 @@ class TapeConfig(BaseModel):
         """
         tools = domain.outcomes is not None and domain.progress is None
         independent = domain.outcomes is not None or domain.hypotheses is not None
+        plain = (self.world_model, self.selector, self.costs, self.proposer, self.scorer)
+        agree = domain.programs is not None and not self.methods
+        agree = agree and plain == ("lm", "solver", "declared", "lm", "lm")
+        if self.score == "agreement" and not agree:
+            raise ConfigError(
+                "score='agreement' compares programs: use it with tools, and with the defaults of "
+                "world_model, selector, costs and proposer"
+            )
         changes = {
+            "score": self.score or ("agreement" if agree else "ends"),
             "execution": self.execution or ("forced" if tools else "constrained"),
             "on_infeasible": self.on_infeasible or ("stop" if tools else domain.on_infeasible),
             "mismatch": self.mismatch or ("exact" if domain.mismatch_test is None else "needed"),

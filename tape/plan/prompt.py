@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import Message
-from tape.plan.shown import comment, literal
+from tape.plan.shown import LONGEST_RESULT, comment, literal
 from tape.plan.stubs import answer_stub, stub, stubs
 from tape.plan.vocabulary import Vocabulary
 
@@ -57,6 +57,7 @@ class Done:
         failure: Why it has failed; empty where it has not.
         tool: The tool that has failed, which is shown again beside it.
         hint: What may help.
+        noted: It is a comment alone.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Done:
     failure: str = ""
     tool: str = ""
     hint: str = ""
+    noted: bool = False
 
 
 def ask_program(
@@ -72,7 +74,9 @@ def ask_program(
     done: Sequence[Done] = (),
     *,
     left: str = "",
+    last: str = "",
     examples: Sequence[tuple[str, str]] = EXAMPLES,
+    longest: int = LONGEST_RESULT,
 ) -> tuple[Message, ...]:
     """Ask for a program, or for the rest of one.
 
@@ -81,7 +85,9 @@ def ask_program(
         words: What may be called.
         done: The statements that were run, with what came of them.
         left: What is left of the budget, in words; empty where nothing is capped.
+        last: What is asked for instead of a program, or of the rest of one.
         examples: What is asked and answered before.
+        longest: Characters of a result that are shown.
 
     Returns:
         The messages: one of the system, the examples, and one of the user.
@@ -91,17 +97,20 @@ def ask_program(
         shown += [Message("user", question), Message("assistant", program)]
     parts = [f"Task: {task}\nEnd with {answer_stub(words)}"]
     if done:
-        parts.append("So far:\n" + "\n".join(_line(step, words) for step in done))
-        parts.append("Write the rest of the program; what worked is not to be repeated.")
+        parts.append("So far:\n" + "\n".join(_line(step, words, longest) for step in done))
+        parts += [] if last else ["Write the rest of the program; what worked is not to be repeated."]
+    parts += [last] if last else []
     if left:
         parts.append(f"Left: {left}")
     return (*shown, Message("user", "\n\n".join(parts)))
 
 
-def _line(step: Done, words: Vocabulary) -> str:
+def _line(step: Done, words: Vocabulary, longest: int) -> str:
     """A statement with its result, or with its failure and what helps."""
+    if step.noted:
+        return step.text
     if not step.failure:
-        return f"{step.text}  # -> {literal(step.result)}"
+        return f"{step.text}  # -> {literal(step.result, longest)}"
     lines = [f"{step.text}  # failed: {comment(step.failure)}"]
     if step.tool in words.tools:
         lines.append(f"#   {stub(words.tools[step.tool])}")

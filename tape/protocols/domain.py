@@ -24,6 +24,7 @@ from tape.protocols.parts import (
     UncertainCosts,
     Unseen,
 )
+from tape.protocols.programs import Programs
 from tape.protocols.search import SearchTask
 from tape.protocols.types import Action, Observation, State
 
@@ -188,6 +189,11 @@ class Domain(ABC):
     def choices(self) -> Choices | None:
         """How actions are excluded from prompts."""
         return self if isinstance(self, Choices) else None
+
+    @property
+    def programs(self) -> Programs | None:
+        """What programs call, where plans are programs."""
+        return self if isinstance(self, Programs) else None
 
     @property
     def search_task(self) -> SearchTask | None:

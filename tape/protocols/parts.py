@@ -89,6 +89,11 @@ class Outcomes(Part):
     def is_end(self, state: State) -> bool:
         """Whether no action is possible any more."""
 
+    def quality(self, action: Action) -> float:
+        """How likely an action gives what it should, relative to its best variant; in (0, 1]."""
+        del action
+        return 1.0
+
 
 class ExactRules(Part):
     """The exact rules of a deterministic world, declared by its author to be asked about any state.

@@ -10,6 +10,7 @@ from tape.budget import in_units
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Message, Request
 from tape.lm.reading import Reading
+from tape.plan.prompt import Done
 from tape.protocols.predicates import Predicate
 from tape.protocols.types import Action, Plan, State
 
@@ -131,6 +132,17 @@ class PromptFormat:
         """Ask for one whole plan."""
         del state, remaining
         raise self._lacks("plan_request")
+
+    def program_request(self, done: Sequence[Done], remaining: Mapping[str, int], *, answer: bool = False) -> Request:
+        """Ask for a program over a domain's :class:`~tape.protocols.programs.Programs`, or for the rest of one.
+
+        Args:
+            done: The statements that were run, with what came of them.
+            remaining: What is left of each capped resource.
+            answer: It has to answer now.
+        """
+        del done, remaining, answer
+        raise self._lacks("program_request")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""

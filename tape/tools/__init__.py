@@ -5,12 +5,13 @@ from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.making import tool
 from tape.tools.mcp import mcp_tools
-from tape.tools.tool import Tool
+from tape.tools.tool import FreeText, Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.uncertain import learned
 
 __all__ = [
     "Fixed",
+    "FreeText",
     "Likely",
     "PerUnit",
     "Tool",

@@ -38,6 +38,7 @@ class Made:
         failure: Why there is none; None where there is one.
         error: What the function raised, if that is why.
         late: It took longer than the tool's timeout.
+        hint: What may help after the failure.
     """
 
     value: Any = None
@@ -46,6 +47,7 @@ class Made:
     failure: str | None = None
     error: BaseException | None = None
     late: bool = False
+    hint: str = ""
 
 
 async def make(item: Tool, arguments: Mapping[str, Any]) -> Made:
@@ -102,7 +104,7 @@ def _failed(error: BaseException) -> Made:
     text = str(error) if isinstance(error, ToolFailedError) else error_text(error)
     if SQLITE_THREAD in text:  # what follows are numbers of threads, which differ each time
         text = f'{text.partition(SQLITE_THREAD)[0]}{SQLITE_THREAD}; declare the tool with @tool(thread="caller")'
-    return Made(failure=text, error=error)
+    return Made(failure=text, error=error, hint=error.hint if isinstance(error, ToolFailedError) else "")
 
 
 def _written(value: Any) -> Made:

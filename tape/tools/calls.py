@@ -1,17 +1,20 @@
 """Calls of tools as the text of actions: ``multiply.exact(a=3, b=#1)``, ``answer(value=#2)``.
 
-Values are JSON, or a placeholder ``#k`` for the result of the k-th successful call of the episode. Within a JSON text
-``#k`` is replaced by the result's own text.
+Values are JSON, a placeholder ``#k`` for the result of the k-th successful call of the episode, or an expression of the
+language of plans over such results: ``send(to=#1["email"])``.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tape.plan.open import only_values, references, referred, value_of
+from tape.plan.values import FailedError
 from tape.tools.errors import InvalidCallError
 
 ANSWER = "answer"
@@ -24,8 +27,7 @@ DEEPEST = 20
 """Lists and objects inside each other in a value."""
 
 LONGEST_VALUE = 4 << 20
-"""Bytes of JSON of a result, and characters that results fill into the texts of one call: else a call of a few
-references to long results would be longer than the memory."""
+"""Bytes of JSON of a result."""
 
 _LETTER = r"(?:\w|[^\x00-\xa0\s])"
 """Of a name after its first one: many scripts have signs in their words, which a regular expression takes for none."""
@@ -73,25 +75,46 @@ class Call:
     @property
     def references(self) -> tuple[int, ...]:
         """The results that it needs, in the order of their mention."""
-        return tuple(number for _, value in self.args for number in _numbers(value))
+        return tuple(number for _, value in self.args if _is_expression(value) for number in references(value))
 
     def renumbered(self, new: Callable[[int], int]) -> Call:
         """The same call with other numbers in its placeholders."""
-        args = tuple((name, _replaced(value, lambda found: f"#{new(int(found[1]))}")) for name, value in self.args)
+        args = tuple(
+            (name, referred(value, lambda k: f"#{new(k)}") if _is_expression(value) else value)
+            for name, value in self.args
+        )
         return Call(self.kind, self.variant, args)
 
-    def values(self, results: Sequence[Any], *, whole: bool = False) -> dict[str, Any]:
+    def values(self, results: Sequence[Any]) -> dict[str, Any]:
         """The arguments as Python values.
 
         Args:
             results: What was obtained so far; ``#1`` is the first.
-            whole: In lists and objects too, a text that is a placeholder and nothing else stands for the result itself.
 
         Raises:
-            InvalidCallError: A placeholder has no result, or the texts with the results filled in are too long.
+            InvalidCallError: A placeholder has no result, or an expression no value.
         """
-        filler = _Filler(results, whole=whole)
-        return {name: _resolved(value, results, filler) for name, value in self.args}
+        if unknown := [number for number in self.references if not 1 <= number <= len(results)]:
+            raise InvalidCallError(f"#{unknown[0]} is the result of no call; there are {len(results)} results")
+        return {name: _value(value, results) for name, value in self.args}
+
+
+def _is_expression(value: str) -> bool:
+    """Whether the value of an argument is computed; else it is JSON."""
+    try:
+        json.loads(value)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _value(value: str, results: Sequence[Any]) -> Any:
+    if is_placeholder(value):
+        return results[int(value[1:]) - 1]
+    try:
+        return value_of(value, results) if _is_expression(value) else json.loads(value)
+    except FailedError as error:
+        raise InvalidCallError(str(error)) from None
 
 
 def can_be_written(kind: str, variant: str, arguments: Iterable[str]) -> bool:
@@ -106,7 +129,12 @@ def call(kind: str, variant: str = "", /, **values: Any) -> Call:
     Raises:
         InvalidCallError: A value is no JSON, or nested too deep.
     """
-    return Call(kind, variant, tuple((name, _written(value)) for name, value in values.items()))
+    args = ((name, value if _is_reference(value) else written(value)) for name, value in values.items())
+    return Call(kind, variant, tuple(args))
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, str) and is_placeholder(value)
 
 
 def answer(value: Any) -> Call:
@@ -121,12 +149,15 @@ def from_mapping(tool: str, arguments: Mapping[str, Any]) -> Call:
         InvalidCallError: A value is no JSON, or nested too deep.
     """
     kind, _, variant = tool.partition(".")
-    return call(kind, variant, **arguments)
+    return Call(kind, variant, tuple((name, written(value)) for name, value in arguments.items()))
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, str) and _PLACEHOLDER.fullmatch(value):
-        return value
+def written(value: Any) -> str:
+    """A value as it stands in an action.
+
+    Raises:
+        InvalidCallError: It is no JSON, or nested too deep.
+    """
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     if not _is_shallow(value, DEEPEST):
@@ -186,80 +217,47 @@ def _argument(text: str, at: int) -> tuple[str, str, int]:
     key = _KEY.match(text, at)
     if key is None:
         raise InvalidCallError(f"expected NAME=VALUE at {text[at : at + 40]!r}")
-    placeholder = _PLACEHOLDER.match(text, key.end())
-    if placeholder:
-        return key[1], placeholder[0], placeholder.end()
     try:
         value, end = _DECODER.raw_decode(text, key.end())
+        if _SEPARATOR.match(text, end):
+            return key[1], written(value), end
     except (ValueError, RecursionError):
-        raise InvalidCallError(f"the value of {key[1]} is neither JSON nor #K: {text[key.end() :][:40]!r}") from None
-    return key[1], _written(value), end
+        pass
+    end = _end_of_expression(text, key.end())
+    shown = text[key.end() : end].strip()
+    try:
+        node = ast.parse(referred(shown, lambda number: f"result_{number}"), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        node = None
+    if node is None or not only_values(node):
+        raise InvalidCallError(f"the value of {key[1]} is neither JSON nor an expression: {text[key.end() :][:40]!r}")
+    if not references(shown):
+        return key[1], written(_value(shown, [])), end
+    return key[1], shown, end
 
 
-def _replaced(value: str, new: Callable[[re.Match[str]], str]) -> str:
-    """A value with its placeholders replaced; the names in an object are none, whatever they look like."""
-    if "{" not in value:  # no object, so no names in it
-        return _PLACEHOLDER.sub(new, value)
-    return _written(_with_texts(json.loads(value), lambda text: _PLACEHOLDER.sub(new, text)))
-
-
-def _numbers(value: str) -> list[int]:
-    found: list[int] = []
-
-    def see(match: re.Match[str]) -> str:
-        found.append(int(match[1]))
-        return match[0]
-
-    if "#" in value:
-        _replaced(value, see)
-    return found
-
-
-class _Filler:
-    """Fills results into the texts of one call.
-
-    Args:
-        results: What was obtained so far.
-        whole: Whether a text that is a placeholder and nothing else stands for the result itself.
-    """
-
-    def __init__(self, results: Sequence[Any], *, whole: bool = False) -> None:
-        self._results, self._whole, self._left = results, whole, LONGEST_VALUE
-
-    def fill(self, text: str) -> Any:
-        """A text with results in the places of their numbers."""
-        filled = _PLACEHOLDER.sub(self._text, text)
-        return _result(int(text[1:]), self._results) if self._whole and is_placeholder(text) else filled
-
-    def _text(self, found: re.Match[str]) -> str:
-        text = as_text(_result(int(found[1]), self._results))
-        self._left -= len(text)
-        if self._left < 0:
-            raise InvalidCallError(f"with the results filled in, its texts have more than {LONGEST_VALUE} characters")
-        return text
-
-
-def _resolved(value: str, results: Sequence[Any], filler: _Filler) -> Any:
-    if _PLACEHOLDER.fullmatch(value):
-        return _result(int(value[1:]), results)
-    return _with_texts(json.loads(value), filler.fill)
-
-
-def _with_texts(value: Any, new: Callable[[str], Any]) -> Any:
-    """JSON with other texts; the names in objects stay."""
-    if isinstance(value, str):
-        return new(value)
-    if isinstance(value, list):
-        return [_with_texts(item, new) for item in value]
-    if isinstance(value, dict):
-        return {name: _with_texts(item, new) for name, item in value.items()}
-    return value
-
-
-def _result(number: int, results: Sequence[Any]) -> Any:
-    if not 1 <= number <= len(results):
-        raise InvalidCallError(f"#{number} is the result of no call; there are {len(results)} results")
-    return results[number - 1]
+def _end_of_expression(text: str, at: int) -> int:
+    """Where a value ends: at a comma or bracket that is in no text and in no bracket of its own."""
+    depth, quote = 0, ""
+    while at < len(text):
+        if quote:
+            if text[at] == "\\":
+                at += 1
+            elif text.startswith(quote, at):
+                at, quote = at + len(quote) - 1, ""
+        elif text[at] in "\"'":
+            quote = text[at] * 3 if text.startswith(text[at] * 3, at) else text[at]
+            at += len(quote) - 1
+        elif text[at] in "([{":
+            depth += 1
+        elif text[at] in ")]}":
+            if depth == 0:
+                return at
+            depth -= 1
+        elif text[at] == "," and depth == 0:
+            return at
+        at += 1
+    return at
 
 
 def is_placeholder(value: str) -> bool:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from typing import Any
 
 from tape.budget import Resources
+from tape.plan.open import Open
+from tape.plan.record import Effects, MadeCall
+from tape.plan.vocabulary import Vocabulary
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Outcomes, UncertainCosts
+from tape.protocols.programs import Option, Programs
 from tape.tools.answers import AnswerType
-from tape.tools.calls import ANSWER, Call, from_mapping, parse
+from tape.tools.calls import ANSWER, Call, from_mapping, parse, written
 from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState
-from tape.tools.tool import STEP
+from tape.tools.tool import STEP, Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.uncertain import uncertain_costs
+from tape.tools.words import names, vocabulary
 
 _WIDTH = 72
 """Characters of a line in a picture."""
@@ -37,7 +42,7 @@ def as_state(state: State) -> ToolState:
     return state
 
 
-class ToolDomain(Domain, Outcomes):
+class ToolDomain(Domain, Outcomes, Programs):
     """What tools declare.
 
     Args:
@@ -63,6 +68,9 @@ class ToolDomain(Domain, Outcomes):
         """So many results are from before something outside has changed, such as what a user asks for."""
         self.longest_plan: int = longest_plan
         self.answer = answer
+        self._words: dict[frozenset[str], Vocabulary] = {}
+        self._kinds = names(toolbox)
+        self.words(())  # a name that programs have for something else is refused at once
 
     def task_text(self) -> str:
         """The task as it was given."""
@@ -207,9 +215,80 @@ class ToolDomain(Domain, Outcomes):
         """Whether the answer has been given."""
         return as_state(state).answer is not None
 
-    def quality(self, state: State) -> float:
-        """Probability that all results so far are what was asked for, as declared; unknown ones count as 1."""
-        return prod(self.toolbox.find(found.call).quality or 1.0 for found in as_state(state).got)
+    def quality(self, action: Action) -> float:
+        """The declared quality of a tool over the best declared of its kind; 1 where none is declared."""
+        try:
+            call = parse(action)
+            own = None if call.kind == ANSWER else self.toolbox.find(call).quality
+        except InvalidCallError:
+            return 1.0
+        declared = [item.quality or 1.0 for item in self.toolbox.of_kind(call.kind)]
+        return 1.0 if own is None else own / max(declared)
+
+    # --- programs -----------------------------------------------------------------------------
+
+    def renew(self) -> None:
+        """Read the tools again: others are there now."""
+        self._words.clear()
+        self._kinds = names(self.toolbox)
+
+    def words(self, capped: Collection[str]) -> Vocabulary:
+        """See :meth:`tape.protocols.programs.Programs.words`."""
+        kinds = frozenset(capped)
+        if kinds not in self._words:
+            self._words[kinds] = vocabulary(self.toolbox, self.answer, kinds)
+        return self._words[kinds]
+
+    def made(self, state: State) -> Sequence[MadeCall]:
+        """See :meth:`tape.protocols.programs.Programs.made`."""
+        here = as_state(state)
+        results = here.values()
+        named = {kind: name for name, (kind, _) in self._kinds.items()}
+        waiting = [*here.failures]
+        found: list[MadeCall] = []
+        for number in range(len(here.got) + 1):
+            for failure in [one for one in waiting if one.after == number]:
+                found.append(self._made(failure.call, named, results, failure=failure.why, hint=failure.hint))
+            if number < len(here.got):
+                found.append(self._made(here.got[number].call, named, results, value=results[number]))
+        return found
+
+    def said(self, state: State) -> str:
+        """See :meth:`tape.protocols.programs.Programs.said`."""
+        return as_state(state).note or "it could not be done"
+
+    def _made(self, call: Call, named: Mapping[str, str], results: Sequence[Any], **came: Any) -> MadeCall:
+        try:
+            arguments = call.values(results)
+        except InvalidCallError:  # it has failed for that
+            arguments = {}
+        changes = not self.toolbox.is_pure(call)
+        return MadeCall(named.get(call.kind, call.kind), arguments, changes=changes, **came)
+
+    def options(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Option]:
+        """See :meth:`tape.protocols.programs.Programs.options`."""
+        kind, _ = self._kinds.get(name, (name, None))
+        shown = {key: value.text if isinstance(value, Open) else written(value) for key, value in arguments.items()}
+        args = tuple(shown.items())
+        tools = self.toolbox.of_kind(kind)
+        best = max(item.quality or 1.0 for item in tools)
+        return [
+            Option(Call(kind, item.variant, args).text, item.worst, (item.quality or best) / best) for item in tools
+        ]
+
+    def answering(self, value: Any) -> Action:
+        """See :meth:`tape.protocols.programs.Programs.answering`."""
+        return Call(ANSWER, "", (("value", written(value)),)).text
+
+    @property
+    def effects(self) -> Effects:
+        """See :meth:`tape.protocols.programs.Programs.effects`."""
+        return Effects(
+            lambda name, arguments: self._tool(name).effect(arguments), lambda name: self._tool(name).key is not None
+        )
+
+    def _tool(self, name: str) -> Tool:
+        return self.toolbox.of_kind(self._kinds[name][0])[0]
 
 
 def picture(state: ToolState) -> str:

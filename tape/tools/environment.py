@@ -26,8 +26,8 @@ from tape.tools.copies.base import CopyableState, States, states_of
 from tape.tools.copies.dry_run import DryRun
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
-from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import UNREAD, ToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.results import LONGEST_NOTE, as_asked, cut, jsonable
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP, Tool
@@ -55,7 +55,7 @@ M = TypeVar("M")
 
 
 class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[AnswerT]):
-    """A task to be done by calls of tools and ended by an answer.
+    r"""A task to be done by calls of tools and ended by an answer.
 
     Args:
         task: What is to be done, in words.
@@ -80,8 +80,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         ... def double(number: int) -> int:
         ...     "Double a number."
         ...     return 2 * number
-        >>> plan = '{"calls": [{"tool": "double", "arguments": {"number": 21}}], "answer": "#1"}'
-        >>> model = ScriptedLM(lambda request, sample: plan if request.role == "plan" else "right")
+        >>> model = ScriptedLM(lambda request, sample: "n = double(21)\nanswer(n)")
         >>> result = TapeAgent(model).run(ToolEnvironment("Double 21.", [double], budget="$0.01"))
         >>> result.end_state, result.answer, result.used["usd"]
         ('success', 42, 1000)
@@ -140,7 +139,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         self._states = states_of(state, {item.name: item.state for item in self.toolbox.all()})
         self._dry_run: DryRun | None = None
         self._at_once = ToolCallsAtOnce(self.domain, lambda: self._state, self._make)
-        self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
+        self._prompt_formats = prompt_formats or {"chat": ProgramFormat}
         self._judge = judge
         self._state, self._seed = ToolState(), 0
         self._failed: list[FailedCall] = []
@@ -272,7 +271,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
             self._state = self._state.with_call(call, made.written, text, exact=exact)
             self._at_once.observed(len(self._state.got))
         else:
-            self._state = self._state.with_failure(call, self._fail(call, failure, jsonable(counted), trace))
+            note, hint = self._fail(call, failure, jsonable(counted), trace), made.hint
+            self._state = self._state.with_failure(call, note, hint)
         self._state = replace(self._state, data=self._data())
         if known is None:
             used = self._used(item, counted, made, asked, failed=failure is not None)
@@ -322,7 +322,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
             InvalidCallError: It is not of the type that was asked for; or too long.
         """
         asked, results = self.domain.answer, self._state.values()
-        value = call.values(results, whole=asked is not None)["value"]
+        value = call.values(results)["value"]
         if asked is not None:
             try:
                 value = asked.checked(value)

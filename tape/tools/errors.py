@@ -38,6 +38,11 @@ class ToolFailedError(TapeError):
         tape.tools.errors.ToolFailedError: there is no city Atlantis
     """
 
+    def __init__(self, why: str, *, hint: str = "") -> None:
+        super().__init__(why)
+        self.hint = hint
+        """What may help, for instance the names that there are; the agent sees it beside the failure."""
+
 
 class ToolWarning(UserWarning):
     """Tools of a server that cannot be offered and are left out; the message names them, with reasons.

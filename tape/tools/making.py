@@ -31,6 +31,8 @@ def make_tool(
     gives: str = "",
     state: Mapping[str, Use] | None = None,
     dry_run: bool | Callable[..., Any] = False,
+    key: str | Sequence[str] | None = None,
+    operator: str = "",
     **fixed: Amount,
 ) -> Tool:
     """Make a tool of a function; see :func:`tool`."""
@@ -69,6 +71,8 @@ def make_tool(
         gives=gives,
         state=used,
         dry_run=dry_run,
+        key=(key,) if isinstance(key, str) else None if key is None else tuple(key),
+        operator=operator,
     )
 
 
@@ -119,6 +123,8 @@ def tool(
     gives: str = "",
     state: Mapping[str, Use] | None = None,
     dry_run: bool | Callable[..., Any] = False,
+    key: str | Sequence[str] | None = None,
+    operator: str = "",
     **fixed: Amount,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
@@ -140,6 +146,8 @@ def tool(
     gives: str = "",
     state: Mapping[str, Use] | None = None,
     dry_run: bool | Callable[..., Any] = False,
+    key: str | Sequence[str] | None = None,
+    operator: str = "",
     **fixed: Amount,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``, or ``@tool`` alone.
@@ -169,6 +177,10 @@ def tool(
             of each name gets it (:mod:`tape.tools.copies`). One that only reads is pure.
         dry_run: A function of the same parameters that is called in its place when a plan is tried on a copy; True
             where the tool may be called then although it has no state, since it only computes.
+        key: The arguments that make two calls the same effect, of a tool that is not pure: a mail to the same address
+            with other words is the same mail with ``key="to"``. By default all but those typed
+            :data:`~tape.tools.FreeText`.
+        operator: The operator of programs, such as ``"*"``, that is a call of this tool of two parameters.
         fixed: The fixed cost of a call in units; None for an unknown amount.
 
     Raises:
@@ -187,7 +199,7 @@ def tool(
     settings: dict[str, Any] = {
         "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
         "destructive": destructive, "timeout": timeout, "thread": thread, "takes": takes, "gives": gives,
-        "state": state, "dry_run": dry_run,
+        "state": state, "dry_run": dry_run, "key": key, "operator": operator,
     }  # fmt: skip
     if function is not None:
         return make_tool(function)

@@ -10,7 +10,7 @@ from typing import Any
 from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.role_cases import RoleCase, choice_case, offered_path
 from tape.tools.calls import Call, answer
-from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.state import ToolState
 
 
@@ -23,7 +23,7 @@ def state_after(calls: Iterable[Call], results: Iterable[Any] = ()) -> ToolState
     return state
 
 
-def score_case(name: str, form: ChatToolFormat, calls: Sequence[Call], *, good: bool) -> RoleCase:
+def score_case(name: str, form: ProgramFormat, calls: Sequence[Call], *, good: bool) -> RoleCase:
     """A case of calls after which the last result is the answer.
 
     Args:

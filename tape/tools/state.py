@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -46,10 +45,14 @@ class Failure:
     Attributes:
         call: The call.
         after: How many results there were when it was made.
+        why: What the tool said.
+        hint: What may help.
     """
 
     call: Call
     after: int = 0
+    why: str = field(default="", compare=False)
+    hint: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,10 @@ class ToolState:
         """After a successful call."""
         return replace(self, got=(*self.got, Obtained(call, value, text, exact)), note="")
 
-    def with_failure(self, call: Call, note: str) -> ToolState:
+    def with_failure(self, call: Call, note: str, hint: str = "") -> ToolState:
         """After a call that gave nothing."""
         others = tuple(failure for failure in self.failures if failure.call != call)
-        return replace(self, failures=(*others, Failure(call, len(self.got))), note=note)
+        return replace(self, failures=(*others, Failure(call, len(self.got), note, hint)), note=note)
 
     def unread(self) -> Obtained | None:
         """The last result, if a model still has to read it."""
@@ -103,19 +106,15 @@ class ToolState:
         return replace(self, got=(*self.got[:-1], replace(last, value=value, text="")))
 
     def key(self) -> str:
-        """What was asked for in order, by which variants (how often, not where), what failed when, and the answer.
+        """What was asked for in order, what failed when, and the answer; not which variants did it.
 
         So states with one key have the same history of calls that change something, and no path of a plan graph, which
-        merges by key, leaves one out, adds one or changes their order. Which of the calls each variant did is left out:
-        neither the quality of all of them together nor their cost depends on it.
+        merges by key, leaves one out, adds one or changes their order.
 
         Where plans are tried on copies, the key of what the tools share comes first, and of calls that change something
         the results stand in their place: then states are one whatever has led to them.
         """
-        variants = Counter(found.call.tool for found in self.got if found.call.variant)
         parts = [*([self.data] if self.data else []), "; ".join(found.name for found in self.got) or "nothing"]
-        if variants:
-            parts.append("by " + ", ".join(f"{name} x{count}" for name, count in sorted(variants.items())))
         if self.failures:
             failed = sorted(f"{failure.call.text} after {failure.after}" for failure in self.failures)
             parts.append("failed " + "; ".join(failed))

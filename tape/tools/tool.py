@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from tape.budget import Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
 from tape.budget.resources import MOST
+from tape.plan.open import Open, key_of
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from tape.tools.copies.base import Use
@@ -28,6 +29,10 @@ STEP = Resources({"steps": 1})
 Thread = Literal["own", "caller"]
 """Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or
 always in the thread that plays the episode."""
+
+_FREE = "free text"
+FreeText: TypeAlias = Annotated[str, _FREE]
+"""The type of a parameter whose wording makes no other effect, such as the text of a mail."""
 
 LONGEST_TYPE = 80
 """Characters of the name of a type of data."""
@@ -60,6 +65,9 @@ class Tool:
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
         fills: The function gets the defaults of arguments that a call leaves out; False where it has its own.
+        key: The arguments that make two calls the same effect; None for all but those typed
+            :data:`~tape.tools.FreeText`.
+        operator: The operator of programs that calls it, for instance ``*``; empty for none.
 
     Examples:
         >>> from tape import Tool, tool
@@ -92,6 +100,8 @@ class Tool:
     state: Mapping[str, Use] = field(default_factory=dict)
     dry_run: bool | Callable[..., Any] = False
     fills: bool = True
+    key: tuple[str, ...] | None = None
+    operator: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, as before it was a tool: outside of episodes, without a budget."""
@@ -106,6 +116,8 @@ class Tool:
                 f"{self.name}({', '.join(self.arguments.model_fields)}): names have letters, digits and _ only, those "
                 "of tools and variants - too"
             )
+        if self.key is not None and (unknown := {*self.key} - self.arguments.model_fields.keys()):
+            raise ToolError(f"{self.name}: key= names {min(unknown)!r}, which is no parameter of it")
         if self.quality is not None and not 0 < self.quality <= 1:
             raise ToolError(f"{self.name}: the quality is a probability in (0, 1], got {self.quality}")
         for setting in ("pure", "destructive"):
@@ -167,6 +179,21 @@ class Tool:
                 f"{self.name}: takes= names {len(self.takes)} types for {len(self.arguments.model_fields)} parameters "
                 f"({', '.join(self.arguments.model_fields) or 'none'}); give one for each, in their order"
             )
+
+    def effect(self, arguments: Mapping[str, Any]) -> str:
+        """What a call does for good: two calls of one effect do the same, whatever else they are given.
+
+        Without a declared ``key``, calls that are given texts are only counted.
+        """
+        if self.key is not None:
+            kept = [name for name in self.key if name in arguments]
+        else:
+            kept = [name for name, value in arguments.items() if not self._is_wording(name, value)]
+        return f"{self.kind}({', '.join(f'{name}={key_of(arguments[name])}' for name in kept)})"
+
+    def _is_wording(self, name: str, value: Any) -> bool:
+        field = self.arguments.model_fields.get(name)
+        return isinstance(value, str | Open) if field is None else _FREE in field.metadata or field.annotation is str
 
     @property
     def writes(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tape.plan.vocabulary import ASK
+from tape.tools.asking import ASKING
 from tape.tools.calls import Call
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.tool import Tool
@@ -37,6 +39,7 @@ class Toolbox:
         if not tools:
             raise ToolError("an environment needs at least one tool")
         self._kinds: dict[str, dict[str, Tool]] = {}
+        self._known = {ASK: {"": ASKING}}
         for number, item in enumerate(tools):
             if not isinstance(item, Tool):
                 raise ToolError(
@@ -56,6 +59,7 @@ class Toolbox:
                     "neither, or give them different kinds"
                 )
             variants[item.variant] = item
+        self._known |= self._kinds
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -64,7 +68,11 @@ class Toolbox:
 
     def of_kind(self, kind: str) -> tuple[Tool, ...]:
         """The tools of a kind; none of an unknown one."""
-        return tuple(self._kinds.get(kind, {}).values())
+        return tuple(self._known.get(kind, {}).values())
+
+    def named(self, kind: str, variant: str) -> Tool:
+        """The tool of this kind and variant, which is there."""
+        return self._known[kind][variant]
 
     def all(self) -> tuple[Tool, ...]:
         """Every tool."""
@@ -80,7 +88,7 @@ class Toolbox:
         Raises:
             InvalidCallError: There is none.
         """
-        found = self._kinds.get(call.kind, {}).get(call.variant)
+        found = self._known.get(call.kind, {}).get(call.variant)
         if found is None:
             raise InvalidCallError(f"there is no tool {call.tool}; there is: {', '.join(t.name for t in self.all())}")
         return found

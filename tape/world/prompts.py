@@ -25,7 +25,7 @@ from tape.protocols.prompt_format import (
     states_along,
     turns,
 )
-from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
+from tape.tools.prompts.common import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
 from tape.world import example
 from tape.world.actions import Actions, ActionType

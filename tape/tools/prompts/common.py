@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
-from collections.abc import Sequence
-from itertools import takewhile
+from functools import lru_cache
+from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from tape.errors import InvalidOutputError
 from tape.lm.base import Request
-from tape.protocols import Plan, State
+from tape.protocols import State
 from tape.protocols.prompt_format import PromptFormat
-from tape.tools.calls import Call, parse
+from tape.tools.calls import Call
 from tape.tools.domain import ToolDomain, as_state
-from tape.tools.errors import InvalidCallError
-from tape.tools.plans import in_order
 from tape.tools.state import ToolState
 
 JUDGED_WRONG = 0.1
@@ -26,6 +28,35 @@ UNREAD = (
     "plans that are scripted, by tape.lm.scripted.ScriptedLM"
 )
 """What to do about a model that reads none of an environment's formats."""
+
+
+LONGEST_THOUGHT = 300
+"""Characters of a thought."""
+
+
+@lru_cache(maxsize=64)
+def fixed_model(action: str) -> type[BaseModel]:
+    """A thought and this action."""
+    fields: dict[str, Any] = {
+        "thought": (str, Field(max_length=LONGEST_THOUGHT)),
+        "action": (Literal[action], ...),
+    }
+    return create_model("FixedAct", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object that a text is.
+
+    Raises:
+        InvalidOutputError: It is none.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidOutputError("the answer is no JSON") from None
+    if not isinstance(data, dict):
+        raise InvalidOutputError("the answer is no JSON object")
+    return data
 
 
 class ToolFormat(PromptFormat):
@@ -42,14 +73,6 @@ class ToolFormat(PromptFormat):
         """What cannot be read was not found."""
         return as_state(state).read(None)
 
-    def plan_of(self, state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
-        """A plan of calls, pure ones in canonical order; it ends before the first that cannot be read from its text."""
-        here = as_state(state)
-        written = list(takewhile(_can_be_read, calls))
-        obtained, outdated = [found.call for found in here.got], self._domain.outdated(here)
-        ordered = in_order(written, obtained, pure=self._domain.toolbox.is_pure, outdated=outdated)
-        return Plan(tuple(call.text for call in ordered), valid and len(written) == len(calls))
-
     @abstractmethod
     def answer_request(self, state: ToolState) -> Request:
         """Ask for the answer with what has been obtained."""
@@ -65,11 +88,3 @@ class ToolFormat(PromptFormat):
         Raises:
             InvalidOutputError: It cannot be read.
         """
-
-
-def _can_be_read(call: Call) -> bool:
-    """Whether a call's text stands for it: a model may put anything into names, and write without end."""
-    try:
-        return parse(call.text) == call
-    except InvalidCallError:
-        return False

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.plan.evaluator import Answered, Called, Ended, Failure, Next, advance
 from tape.plan.reader import read
+from tape.plan.unfold import Failure
 from tape.plan.vocabulary import ASK
 from tests.profiles import examples
 from tests.tape.plan.corpus import PRICED, SHOP, THANKS, TYPED
+from tests.tape.plan.stepping import Answered, Called, Ended, Next, advance
 
 ROW = {"name": "Ann", "email": "ann@shop", "n": 3, "price": 1234.5, "tags": ["a", "b"], "none": None}
 

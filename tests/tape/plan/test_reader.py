@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tape.errors import ConfigError
-from tape.plan.evaluator import Called, Failure, advance
 from tape.plan.program import Program
 from tape.plan.reader import read
+from tape.plan.unfold import Failure
 from tape.plan.vocabulary import Parameter, Signature, Vocabulary
 from tests.tape.plan.corpus import READ, REFUSED, SHOP, TYPED
+from tests.tape.plan.stepping import Called, advance
 
 
 @pytest.mark.parametrize("name", READ)

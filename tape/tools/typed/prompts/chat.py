@@ -15,8 +15,7 @@ from tape.lm.reading import Reading
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request, offered_text, turns
 from tape.tools.calls import answer, parse
-from tape.tools.prompts.chat_schema import fixed_model, json_object
-from tape.tools.prompts.common import JUDGED_WRONG
+from tape.tools.prompts.common import JUDGED_WRONG, fixed_model, json_object
 from tape.tools.tool import Tool
 from tape.tools.typed.domain import as_action, as_typed
 from tape.tools.typed.prompts.common import LONGEST, LONGEST_REQUEST, TypedFormat

@@ -1,0 +1,211 @@
+"""What has been called, and how a program is followed along it: what it did counts, and is not done again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tape.plan.open import key_of
+from tape.plan.program import Program, Statement, called, names_read
+from tape.plan.unfold import CallFailedError, NotMadeError, Planned, Unfolded, unfold
+from tape.plan.vocabulary import AGAIN, ASK, Vocabulary
+
+
+@dataclass(frozen=True)
+class MadeCall:
+    """A call that was made.
+
+    Attributes:
+        name: Of the tool in programs.
+        arguments: As JSON has values.
+        value: Its result; None where it failed.
+        failure: Why it failed; empty where it did not.
+        hint: What may help.
+        changes: It may have changed something.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    value: Any = None
+    failure: str = ""
+    hint: str = ""
+    changes: bool = False
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a domain says of calls that change something.
+
+    Attributes:
+        of: What a call does for good, by its tool and arguments; equal for two calls of which one is enough.
+        keyed: Whether a tool declares which of its arguments make two calls one; else such calls are counted.
+    """
+
+    of: Callable[[str, Mapping[str, Any]], str]
+    keyed: Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program as far as it has been followed.
+
+    Attributes:
+        program: The program.
+        unfolded: What it does next, and after that.
+        effects: What it has done for good and is still to do, in order.
+        done: How many of these are done.
+        compatible: All that was done for good since its request was made is in it.
+    """
+
+    program: Program
+    unfolded: Unfolded
+    effects: tuple[str, ...] = ()
+    done: int = 0
+    compatible: bool = True
+
+    @property
+    def failed(self) -> bool:
+        """Whether it cannot go on: a line has failed, or it was not understood and all before is done."""
+        rest = self.unfolded.calls
+        return self.unfolded.failure is not None or (self.program.stopped is not None and not rest)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all of it is done, and it gives no answer."""
+        return not self.unfolded.calls and self.unfolded.answer is None
+
+
+@dataclass(frozen=True)
+class Record:
+    """The calls of an episode, seen from one request for programs.
+
+    Attributes:
+        words: What may be called.
+        made: All calls, in order.
+        since: How many of them had been made when the programs were asked for.
+        effects: What calls do for good.
+        allowed: How often an effect that is counted may be made in all, as the program that is continued has it.
+        names: Values from before.
+    """
+
+    words: Vocabulary
+    made: Sequence[MadeCall]
+    since: int
+    effects: Effects
+    allowed: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+    def follow(self, program: Program) -> Run:
+        """A program as far as results are there; of one that was not understood what is pure at its beginning."""
+        used: set[int] = set()
+        order: list[str] = []
+
+        def resolve(name: str, arguments: Mapping[str, Any]) -> Any:
+            if self._changes(name):
+                effect = self.effects.of(name, {key: value for key, value in arguments.items() if key != AGAIN})
+                number = self._done(effect, name, arguments, used)
+                if number is None:
+                    raise NotMadeError
+                used.add(number)
+                order.append(effect)
+            else:
+                number = self._pure(name, arguments, used)
+            return _came(self.made[number])
+
+        unfolded = unfold(program, self.words, resolve, self.names)
+        done, calls = len(order), unfolded.calls
+        if program.stopped is not None:
+            first = next((n for n, call in enumerate(calls) if self._changes(call.name)), len(calls))
+            calls = calls[:first]
+            unfolded = replace(unfolded, calls=calls, answer=None)
+        order += [self.effects.of(call.name, call.arguments) for call in calls if self._changes(call.name)]
+        later = {n for n, made in enumerate(self.made) if n >= self.since and made.changes and not made.failure}
+        return Run(program, unfolded, tuple(order), done, later <= used)
+
+    def _changes(self, name: str) -> bool:
+        return name != ASK and self.words.tools[name].changes
+
+    def _done(self, effect: str, name: str, arguments: Mapping[str, Any], used: set[int]) -> int | None:
+        """The call that has done an effect, which the program has not used yet; None where it is still to be done."""
+        again = bool(arguments.get(AGAIN))
+        plain = {key: value for key, value in arguments.items() if key != AGAIN}
+        known = [
+            number
+            for number, made in enumerate(self.made)
+            if made.changes and number not in used and self.effects.of(made.name, made.arguments) == effect
+            and not (number < self.since and (again or made.failure))
+        ]  # fmt: skip
+        same = [number for number in known if key_of(dict(self.made[number].arguments)) == key_of(plain)]
+        own = [number for number in known if number >= self.since]
+        if same or own:
+            return (same or own)[0]
+        spent = sum(made.changes and self.effects.of(made.name, made.arguments) == effect for made in self.made)
+        counted = not self.effects.keyed(name) and spent < self.allowed.get(effect, 0)
+        return known[0] if known and not counted else None
+
+    def _pure(self, name: str, arguments: Mapping[str, Any], used: set[int]) -> int:
+        """The last call of the same, since which nothing has changed for the program.
+
+        Raises:
+            NotMadeError: There is none; or it failed before this request, so it may be made again.
+        """
+        before = [number for number, made in enumerate(self.made[: self.since]) if made.changes]
+        changed = max([*before, *used], default=-1)
+        wanted = key_of(dict(arguments))
+        for number in range(len(self.made) - 1, changed, -1):
+            made = self.made[number]
+            if made.name == name and not made.changes and key_of(dict(made.arguments)) == wanted:
+                if made.failure and number < self.since:
+                    raise NotMadeError
+                return number
+        raise NotMadeError
+
+    def left_out(self, run: Run, unwanted: Callable[[str, int], bool]) -> tuple[Run, list[Statement]]:
+        """A run without what it is not to do for good.
+
+        Args:
+            run: The run.
+            unwanted: Whether an effect is, by what it is and how often it stands in the program up to there.
+
+        Returns:
+            The run of the program without these statements, and the statements; the program ends before a statement
+            that needs what one of them would have given.
+        """
+        dropped: list[Statement] = []
+        seen = Counter(run.effects[: run.done])
+        lines: set[int] = set()
+        for call in run.unfolded.calls:
+            if self._changes(call.name):
+                effect = self.effects.of(call.name, call.arguments)
+                seen[effect] += 1
+                if unwanted(effect, seen[effect]):
+                    lines.add(call.line)
+        if not lines:
+            return run, []
+        kept: list[Statement] = []
+        missing: set[str] = set()
+        for statement in run.program.statements:
+            if missing & names_read(statement.value):
+                break
+            if statement.line in lines and called(statement.value) in self.words.tools:
+                dropped.append(statement)
+                missing |= {statement.target} - {""}
+            elif statement.line in lines:
+                break
+            else:
+                kept.append(statement)
+        program = replace(run.program, statements=tuple(kept))
+        return self.follow(program), dropped
+
+
+def _came(made: MadeCall) -> Any:
+    if made.failure:
+        raise CallFailedError(made.failure, made.hint)
+    return made.value
+
+
+def next_call(run: Run) -> Planned | None:
+    """The first call that is still to be made; None where there is none."""
+    return run.unfolded.calls[0] if run.unfolded.calls else None

@@ -1,0 +1,160 @@
+"""Tools as the language of plans has them: their stubs, by names of Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, TypeAdapter
+
+from tape.budget import in_units
+from tape.plan.vocabulary import RESERVED, Parameter, Signature, Vocabulary
+from tape.tools.answers import AnswerType
+from tape.tools.names import python_names
+from tape.tools.tool import Tool
+from tape.tools.toolbox import Toolbox
+
+MOST_FIELDS = 12
+"""Fields of an object that are shown."""
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "array": "list",
+          "object": "dict"}  # fmt: skip
+_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+
+
+def vocabulary(
+    toolbox: Toolbox, answer: AnswerType | None = None, capped: Collection[str] = (), *, each: bool = False
+) -> Vocabulary:
+    """What programs over some tools may call.
+
+    Args:
+        toolbox: The tools.
+        answer: What an answer has to be.
+        capped: The resources whose prices are shown.
+        each: Every tool has a name, ``rate_live``, for agents that choose variants; else every kind has one.
+
+    Raises:
+        ConfigError: A tool has a name that programs have for something else.
+    """
+    named = names(toolbox, each=each)
+    tools = [
+        _signature(name, toolbox.of_kind(kind)[0] if variant is None else toolbox.named(kind, variant), toolbox, capped,
+                   whole=variant is None)
+        for name, (kind, variant) in named.items()
+    ]  # fmt: skip
+    operators: dict[str, str] = {}
+    for name, (kind, variant) in named.items():
+        for item in toolbox.of_kind(kind):
+            if item.operator and variant in (None, item.variant):
+                operators.setdefault(item.operator, name)  # where variants have names, the first is the operator
+    fields = () if answer is None else _fields(answer.schema)
+    return Vocabulary.of(*tools, answer=fields, operators=operators)
+
+
+def names(toolbox: Toolbox, *, each: bool = False) -> dict[str, tuple[str, str | None]]:
+    """Kind and variant behind each name; the variant is None where the name is that of the kind."""
+    if each:
+        pairs: dict[str, tuple[str, str | None]] = {
+            f"{item.kind}_{item.variant}" if item.variant else item.kind: (item.kind, item.variant)
+            for item in toolbox.all()
+        }
+    else:
+        pairs = {kind: (kind, None) for kind in toolbox.kinds}
+    made = python_names(pairs, [] if all(name.isidentifier() for name in pairs) else RESERVED)
+    return {made[name]: pair for name, pair in pairs.items()}
+
+
+def _signature(name: str, item: Tool, toolbox: Toolbox, capped: Collection[str], *, whole: bool) -> Signature:
+    priced = toolbox.of_kind(item.kind) if whole else (item,)
+    quality = "" if whole or item.quality is None else f"right with probability {item.quality:g}"
+    shown = [price for price in (_price(priced, capped), quality) if price]
+    return Signature(
+        name,
+        parameters(item.arguments),
+        returned(item.function),
+        item.description,
+        changes=not item.pure,
+        price="; ".join(shown),
+    )
+
+
+def _price(items: Collection[Tool], capped: Collection[str]) -> str:
+    """What a call costs at most, in what is capped; of several variants from the cheapest to the dearest."""
+    parts = []
+    for kind in sorted({*capped} - {"steps"}):
+        counts = [count for item in items if (count := item.worst[kind]) is not None]
+        if any(counts):
+            least, most = in_units(kind, min(counts)), in_units(kind, max(counts))
+            parts.append(most if least == most else f"{least} to {most}")
+    return ", ".join(parts)
+
+
+def parameters(model: type[BaseModel]) -> tuple[Parameter, ...]:
+    """The parameters of a tool, in order."""
+    schema = model.model_json_schema()
+    return _fields(schema, {field.alias or name: name for name, field in model.model_fields.items()})
+
+
+def _fields(schema: Mapping[str, Any], named: Mapping[str, str] | None = None) -> tuple[Parameter, ...]:
+    """The properties of an object as parameters; none where it is no object of known fields."""
+    definitions = schema.get("$defs", {})
+    schema = _resolved(schema, definitions)
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    made = [] if named is None and not all(name.isidentifier() for name in properties) else [*properties.items()]
+    return tuple(
+        Parameter(
+            (named or {}).get(name, name),
+            shown_type(part, definitions),
+            name in schema.get("required", ()),
+            json.dumps(part["default"], ensure_ascii=False) if part.get("default") is not None else "",
+            _note(part),
+        )
+        for name, part in made
+    )
+
+
+def _note(part: Mapping[str, Any]) -> str:
+    bounds = [f"{sign} {part[word]:g}" for word, sign in _BOUNDS.items() if isinstance(part.get(word), int | float)]
+    return ", ".join(filter(None, [str(part.get("description", "")), *bounds]))
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema, its reference followed."""
+    if not isinstance(schema, Mapping):
+        return {}
+    if (reference := schema.get("$ref")) is not None:
+        return {**_resolved(definitions.get(str(reference).rpartition("/")[2]), {}), **schema}
+    return schema
+
+
+def shown_type(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> str:
+    """A JSON schema as a type of Python that a model reads: ``list[str]``, ``"a" | "b"``, ``{name: str}``."""
+    part = _resolved(schema, definitions)
+    if "const" in part or "enum" in part:
+        options = part.get("enum", [part.get("const")])
+        return " | ".join(json.dumps(option, ensure_ascii=False) for option in options[:MOST_FIELDS])
+    for word in ("anyOf", "oneOf"):
+        if part.get(word):
+            return " | ".join(dict.fromkeys(shown_type(option, definitions, depth) for option in part[word]))
+    kind = part.get("type")
+    if isinstance(kind, list):
+        return " | ".join(_TYPES.get(str(option), "Any") for option in kind)
+    if kind == "array" and part.get("items") and depth < 3:
+        return f"list[{shown_type(part['items'], definitions, depth + 1)}]"
+    if kind == "object" and part.get("properties") and depth < 3:
+        fields = [f"{name}: {shown_type(held, definitions, depth + 1)}" for name, held in part["properties"].items()]
+        more = ", ..." if len(fields) > MOST_FIELDS else ""
+        return f"{{{', '.join(fields[:MOST_FIELDS])}{more}}}"
+    return _TYPES.get(str(kind), "Any")
+
+
+@lru_cache(maxsize=1024)
+def returned(function: Any) -> str:
+    """The type of a function's result, as it is shown; ``Any`` where it is not declared."""
+    try:
+        hint = get_type_hints(function).get("return", Any)
+        schema = TypeAdapter[Any](hint).json_schema(mode="serialization")
+    except Exception:  # a hint that cannot be read, or of which pydantic has no schema, is no reason to refuse a tool
+        return "Any"
+    return shown_type(schema, schema.get("$defs", {}))
