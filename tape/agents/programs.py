@@ -1,8 +1,9 @@
 """TAPE for plans that are programs [ours].
 
-It samples as many as are needed, follows them along what was called, folds what they have still to do into the plan
-graph, lets the solver choose, makes one call, and looks again. The steps are those of algorithm 1. Instead of scores by the model, a path earns the share of the samples that come to
-the same answer and do the same for good (:mod:`tape.plan.agreement`).
+It samples as many programs as are needed, follows them along what was called, folds what they have still to do into the
+plan graph, lets the solver choose, makes one call, and looks again: the steps of algorithm 1. Instead of scores by the
+model, a path earns the share of the samples that come to the same answer and do the same for good
+(:mod:`tape.plan.agreement`).
 """
 
 from __future__ import annotations
