@@ -73,15 +73,15 @@ class ApprovalRequest:
         ... def send(to: str) -> str:
         ...     "Send a mail."
         ...     return "sent"
-        >>> model = ScriptedLM(['{"calls": [{"tool": "send", "arguments": {"to": "ann"}}], "answer": "#1"}'])
+        >>> model = ScriptedLM(lambda request, sample: 'answer(send("ann"))')
         >>> env = ToolEnvironment("Tell Ann.", [send], budget="$0.05")
         >>> def ask(request):
         ...     print(request)
         ...     return False
-        >>> TapeAgent(model, num_plans=1, scorer="declared").run(env, approve=ask).end_state
+        >>> TapeAgent(model).run(env, approve=ask).end_state
         send(to="ann") (destructive)
         costs at most 1 step, $0.01; left: $0.05
-        then: answer(value=#1)
+        then: answer(send("ann"))
         'infeasible'
     """
 

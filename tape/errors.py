@@ -294,8 +294,7 @@ class UnfinishedCallError(ResumeError):
         ... def send(to: str) -> str:
         ...     "Send a mail."
         ...     raise KeyboardInterrupt
-        >>> plan = '{"calls": [{"tool": "send", "arguments": {"to": "ann"}}], "answer": "#1"}'
-        >>> agent = TapeAgent(ScriptedLM([plan]), num_plans=1, scorer="declared")
+        >>> agent = TapeAgent(ScriptedLM(lambda request, sample: 'answer(send("ann"))'))
         >>> with suppress(KeyboardInterrupt):
         ...     agent.run(ToolEnvironment("Tell Ann.", [send]), trace="trace.jsonl")
         >>> agent.resume("trace.jsonl", tools=[send])

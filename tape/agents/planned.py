@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from math import prod
+from typing import Any, Protocol
 
 from solvers import PathProblem, PathSolution, Status
 from tape.approval import amounts
@@ -13,7 +14,6 @@ from tape.budget import Resources
 from tape.choice.further import VALUE, criteria_of, frontier_paths, unlimited
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, PlanGraph
-from tape.engine.loop import Planner
 from tape.engine.select import Path, best_paths
 from tape.errors import BudgetExceededError
 from tape.protocols import Action
@@ -28,7 +28,8 @@ class PricedPath:
         cost: Its worst case in units by resource, the agent's own calls to write the actions included; None for an
             unknown amount. With ``costs="lm"`` or ``"expected"`` that cost.
         costs: The cost of each step.
-        value: The score of its predicted last state, at most 1; None if that state is unknown.
+        value: The score of its predicted last state, at most 1; None if that state is unknown. Where steps have
+            chances, such as calls of tools of declared quality, it is multiplied by these.
         partial: It ends neither at a goal nor where a plan ends; no complete path fits.
     """
 
@@ -44,6 +45,8 @@ class PricedPath:
         edges = path.edges
         known = bool(edges) and edges[-1].target != UNKNOWN
         value = path.graph.attributes(edges[-1].target)["reward"] if known else None
+        if value is not None and path.graph.objective == "expect":
+            value *= prod(edge.chance for edge in edges)
         return cls(
             path=path.actions,
             cost=amounts(sum((edge.cost for edge in edges), Resources())),
@@ -143,6 +146,24 @@ def _by_end(problem: PathProblem) -> PathProblem:
     )
 
 
+class RoundPlanner(Protocol):
+    """What plans a round.
+
+    Attributes:
+        graph: The last plan graph.
+    """
+
+    graph: PlanGraph
+
+    async def plan(self) -> Path:
+        """The path to follow.
+
+        Raises:
+            EpisodeEnded: There is none.
+            BudgetExceededError: Planning does not fit.
+        """
+
+
 class OneRound:
     """One round of planning in an episode, without executing anything.
 
@@ -151,7 +172,7 @@ class OneRound:
         alternatives: The most further paths to look for.
     """
 
-    def __init__(self, planner_of: Callable[[Episode], Planner], alternatives: int) -> None:
+    def __init__(self, planner_of: Callable[[Episode], RoundPlanner], alternatives: int) -> None:
         self._planner_of, self._most = planner_of, alternatives
         self._graph = PlanGraph()
         self._best: Path | None = None

@@ -8,32 +8,36 @@ model, a path earns the share of the samples that come to the same answer and do
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from solvers import PathSolution, Status
-from tape.budget import Resources
-from tape.engine.cost import CallCosts, spendable
+from tape.agents.program_graph import ProgramGraphs
+from tape.agents.program_requests import Asked, lines_of
+from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, infeasible
-from tape.engine.replan import start_replanning
-from tape.engine.select import Path, Selector, log_selected
+from tape.engine.replan import AT_LIMIT, start_replanning
+from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
-from tape.errors import BudgetExceededError
+from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
 from tape.plan.agreement import FEWEST, MOST, Agreement, computes
-from tape.plan.open import Open
 from tape.plan.program import Program
 from tape.plan.prompt import Done
 from tape.plan.reader import read
-from tape.plan.record import Record, Run
+from tape.plan.record import MadeCall, Record, Run
 from tape.plan.unfold import Failure, Planned
 from tape.plan.vocabulary import ASK, Vocabulary
-from tape.protocols import PlannedActor
-from tape.trace import GraphFoldedEvent, PlansSampledEvent
+from tape.protocols import Action, PlannedActor
+from tape.redaction import redacted
+from tape.trace import GraphFoldedEvent, PlansSampledEvent, ReplannedEvent
+
+logger = logging.getLogger("tape.agents")
 
 TEMPERATURE = 0.7
 """Of all samples but the first, which is greedy."""
@@ -41,35 +45,12 @@ SHARE = 10
 """A call is cheap if it takes no more than this part of what is left; so much of it is also spent on looking around."""
 MOST_OPEN = 3
 """Requests in a row that may only look; the next has to answer."""
-MOST_IDLE = 3
+MOST_IDLE = 2
 """Requests in a row after which nothing new was found out."""
+REFUSED = "it was refused; do without it"
+"""What the model reads of an action that was refused."""
 STEADY = ("steps", "calls")
 """Resources of which a single call never takes much."""
-FIRST_BONUS, COST_WEIGHT = 1.05, 1e-4
-"""Of equally large classes that of the first sample is taken, then the path with the lower worst case."""
-
-
-@dataclass
-class Asked:
-    """One request for programs.
-
-    Attributes:
-        done: The lines before.
-        names: Their values.
-        since: Calls that had been made.
-        allowed: How often an effect may be made in all.
-        must_answer: It has to answer.
-        programs: What was sampled.
-        left_out: Statements that were not run, since too few samples have them.
-    """
-
-    done: tuple[Done, ...] = ()
-    names: Mapping[str, Any] = field(default_factory=dict)
-    since: int = 0
-    allowed: Mapping[str, int] = field(default_factory=dict)
-    must_answer: bool = False
-    programs: list[Program] = field(default_factory=list)
-    left_out: set[str] = field(default_factory=set)
 
 
 class ProgramPlanner:
@@ -85,13 +66,13 @@ class ProgramPlanner:
         declared = episode.env.domain.programs
         assert declared is not None, "the domain's plans are programs"
         self._episode, self._domain, self._solver = episode, declared, solver
-        self._costs = CallCosts(episode, actor)
         self.graph = PlanGraph()
         self._asked = Asked()
         self._rounds = self._open = self._idle = 0
         self._known = 0
         self._dead: dict[str, str] = {}
         """Actions that could not be done, and why."""
+        self._graphs = ProgramGraphs(episode, declared, actor, self._dead)
         config = episode.config
         self._usual = 1 if config.num_plans == 1 else config.num_plans + 1
         default = config.temperature == TapeConfig.model_fields["temperature"].default
@@ -103,16 +84,22 @@ class ProgramPlanner:
     def _words(self) -> Vocabulary:
         return self._domain.words(self._episode.remaining())
 
-    def _record(self, asked: Asked | None = None) -> Record:
-        one = asked or self._asked
-        made = self._domain.made(self._episode.state)
-        return Record(self._words, made, one.since, self._domain.effects, one.allowed, one.names)
+    def _record(self) -> Record:
+        one = self._asked
+        made = self._domain.made(self._episode.state)[one.turn :]
+        since, effects = one.since - one.turn, self._domain.effects
+        return Record(self._words, made, since, effects, one.allowed, one.names, self._can_retry)
+
+    def _can_retry(self, made: MadeCall) -> bool:
+        """Whether a variant of a call is left that has not failed yet."""
+        options = self._domain.options(made.name, made.arguments, self._graphs.results)
+        return not self._hopeless([option.action for option in options])
 
     def _runs(self) -> list[Run]:
         """The programs of the request as far as what was called reaches, without what is not to be done for good."""
         record, programs = self._record(), self._asked.programs
         runs = [record.follow(program) for program in programs]
-        if not any(self._changes(call) for run in runs for call in run.unfolded.calls):
+        if not any(self._words.changes(call.name) for run in runs for call in run.unfolded.calls):
             return runs
         agreement = Agreement(runs)
         if len(agreement.readable) < FEWEST and len(runs) < MOST:
@@ -120,12 +107,11 @@ class ProgramPlanner:
         kept = []
         for run in runs:
             without, dropped = record.left_out(run, lambda effect, times: not agreement.supports(effect, times))
-            self._asked.left_out |= {statement.text for statement in dropped}
+            for text in [one.text for one in dropped if one.text not in self._asked.left_out]:
+                logger.warning("left out, since too few of the sampled programs have it: %s", redacted(text))
+                self._asked.left_out.add(text)
             kept.append(without)
         return kept
-
-    def _changes(self, call: Planned) -> bool:
-        return call.name != ASK and self._words.tools[call.name].changes
 
     # --- sampling -----------------------------------------------------------------------------
 
@@ -162,7 +148,7 @@ class ProgramPlanner:
         if leader is None or self._asked.must_answer:
             return count
         planned = leader.unfolded.calls
-        effect = bool(planned) and self._changes(planned[0])
+        effect = bool(planned) and self._words.changes(planned[0].name)
         if effect and len(agreement.readable) < FEWEST:
             return min(MOST, count + FEWEST - len(agreement.readable))
         answers = leader.unfolded.answer is not None and not planned and computes(leader)
@@ -175,7 +161,7 @@ class ProgramPlanner:
 
     def _is_dear(self, call: Planned) -> bool:
         left = self._episode.remaining()
-        worst = self._domain.options(call.name, call.arguments)[0].worst
+        worst = self._domain.options(call.name, call.arguments, self._graphs.results)[0].worst
         return any((worst[kind] or 0) * SHARE > left[kind] for kind in left if kind not in STEADY)
 
     # --- going on -----------------------------------------------------------------------------
@@ -190,36 +176,38 @@ class ProgramPlanner:
         made, known = len(calls), sum(not call.failure for call in calls)
         self._idle = self._idle + 1 if known == self._known else 0
         self._known = known
-        run = max(runs, key=lambda run: (run.compatible, run.done, len(run.unfolded.made)))
+        run = _furthest(runs)
         opened = not run.failed and run.ended
         self._open = self._open + 1 if opened and run.unfolded.made else 0
+        failure = run.unfolded.failure
+        if failure is not None and failure.why == REFUSED and (self._asked.must_answer or self._idle > MOST_IDLE):
+            raise ActionRefused(self._episode.refused[-1])
         if self._asked.must_answer or self._idle > MOST_IDLE:
             raise EpisodeEnded("no_plan", "no program comes to an answer; the trace has what was tried", limit=True)
         start_replanning(self._episode, "mismatch" if run.failed else "prefix", self._episode.result.replans + 1)
         self._rounds += 1
-        names = {name: value for name, value in run.unfolded.names.items() if not isinstance(value, Open)}
+        names = run.unfolded.known
         allowed = Counter(run.effects)
         for effect, count in self._asked.allowed.items():
             allowed[effect] = max(allowed[effect], count)
-        self._asked = Asked(
-            (*self._asked.done, *self._lines(run)), names, made, allowed, must_answer=self._open >= MOST_OPEN
-        )
+        lines, task, turn = self._asked.lines_after(run, self._words), self._asked.task, self._asked.turn
+        self._asked = Asked(lines, names, made, allowed, self._open >= MOST_OPEN, task=task, turn=turn)
 
-    def _lines(self, run: Run) -> list[Done]:
-        """The lines of a program with what came of them, and why it goes on no further."""
-        program, unfolded = run.program, run.unfolded
-        lines = [
-            Done(statement.text, value)
-            for statement, value in zip(program.statements, unfolded.values, strict=False)
-            if not statement.answers
-        ]
-        if (failure := unfolded.failure) is not None:
-            text = next(one.text for one in program.statements if one.line == failure.line)
-            lines.append(Done(text, failure=failure.why, tool=failure.tool, hint=failure.hint))
-        elif program.stopped is not None:
-            tool = next((tool for tool in self._words.tools if f"{tool}(" in program.stopped.text), "")
-            lines.append(Done(program.stopped.text, failure=program.stopped.why, tool=tool))
-        return lines
+    def _begin_turn(self) -> None:
+        """Begin anew where something else is asked for, as a user may do in a conversation."""
+        task = self._episode.env.domain.task_text()
+        if task == self._asked.task:
+            return
+        made = len(self._domain.made(self._episode.state))
+        lines: tuple[Done, ...] = ()
+        names: dict[str, Any] = {}
+        if runs := self._runs():
+            run = Agreement(runs).leader() or _furthest(runs)
+            lines = tuple(line for line in self._asked.lines_after(run, self._words) if not line.failure)
+            names = run.unfolded.known
+        self._asked = Asked(lines, names, made, task=task, turn=made)
+        self._open = self._idle = 0
+        self._dead.clear()
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -232,6 +220,7 @@ class ProgramPlanner:
         """
         episode = self._episode
         episode.require_affordable_action()
+        self._begin_turn()
         while True:
             if not self._asked.programs:
                 await self._sample(1)
@@ -249,132 +238,83 @@ class ProgramPlanner:
                 return await self._choose(runs)
 
     def _may_differ(self, runs: Sequence[Run]) -> bool:
-        """Whether other samples of the same request may succeed where those that are there have not even begun."""
-        return all(not run.program.statements for run in runs) and self._usual > 1
+        """Whether other samples of the same request are worth their price: those that are there repeat a failure."""
+        failed = {line.text for line in self._asked.done if line.failure}
+        ends = [line.text for run in runs for line in lines_of(run, self._words)[-1:] if line.failure]
+        unread = all(not run.program.statements for run in runs)
+        return self._usual > 1 and (unread or (bool(ends) and failed.issuperset(ends)))
 
     def _without_dead(self, run: Run) -> Run:
-        """A run that fails where what it does next could not be done, or was refused."""
-        unfolded, why, line = run.unfolded, "", 0
-        if unfolded.calls and unfolded.calls[0].ready:
-            call = unfolded.calls[0]
-            options = self._domain.options(call.name, call.arguments)
-            if all(option.action in self._episode.refused for option in options):
-                why = "it was refused; do without it"
-            why = next((self._dead[option.action] for option in options if option.action in self._dead), why)
-            failure = Failure(call.line, why, call.name)
-        elif not unfolded.calls and unfolded.answer is not None:
-            line = run.program.statements[-1].line
-            why = self._dead.get(self._domain.answering(unfolded.answer.value), "")
-            failure = Failure(line, why)
-        return replace(run, unfolded=replace(unfolded, failure=failure)) if why else run
+        """A run that fails where what it does next could not be done, was refused, or cannot be written."""
+        unfolded, line, name, why = run.unfolded, 0, "", ""
+        try:
+            for call in [call for call in unfolded.calls if call.ready]:
+                line, name = call.line, call.name
+                options = [option.action for option in self._domain.options(name, call.arguments, self._graphs.results)]
+                if call is unfolded.calls[0] and (why := self._hopeless(options)):
+                    break
+            if not unfolded.calls and unfolded.answer is not None and unfolded.answer.ready:
+                line, name = run.program.statements[-1].line, ""
+                why = self._hopeless([self._domain.answering(unfolded.answer.value, self._graphs.results)])
+        except InvalidOutputError as error:
+            why = str(error)
+        return replace(run, unfolded=replace(unfolded, failure=Failure(line, why, name))) if why else run
+
+    def _hopeless(self, actions: Sequence[Action]) -> str:
+        """Why none of several actions is to be tried; empty where one is."""
+        if not all(action in self._episode.refused or action in self._dead for action in actions):
+            return ""
+        return next((self._dead[action] for action in actions if action in self._dead), REFUSED)
 
     def _look_around(self, runs: Sequence[Run]) -> Path | None:
         """A cheap call of any of the programs that changes nothing, so that they can be compared by their values."""
         if len(runs) < 2 or self._words.operators:
             return None
         left = self._episode.remaining()
-        spent = Resources()
         for run, name in zip(runs, Agreement(runs).classes(), strict=True):
             for call in run.unfolded.calls:
-                if not name or self._changes(call):
+                if not name or self._words.changes(call.name):
                     break
-                options = self._domain.options(call.name, call.arguments)
+                options = self._domain.options(call.name, call.arguments, self._graphs.results)
                 if not call.ready or len(options) > 1 or call.name == ASK:
                     break
-                spent += options[0].worst
-                if any((spent[kind] or 0) * SHARE > left[kind] for kind in left):
+                if any((options[0].worst[kind] or 0) * SHARE > left[kind] for kind in left):
                     return None
-                graph = self._new_graph()
-                self._add(graph, graph.nodes[0], call, "looked up")
-                return self._path(graph, Status.FEASIBLE)
+                return self._look(self._graphs.one(call))
         return None
 
-    def _path(self, graph: PlanGraph, status: Status) -> Path:
-        edges = tuple(graph.edges())
-        path = Path(graph, edges, PathSolution(status, solver="look", message="looked up to compare the programs"))
+    def _look(self, graph: PlanGraph) -> Path:
+        solution = PathSolution(Status.FEASIBLE, solver="look", message="looked up to compare the programs")
+        path = Path(graph, tuple(graph.edges()), solution)
         log_selected(self._episode, "look", path, {})
         return path
-
-    def _new_graph(self) -> PlanGraph:
-        graph = PlanGraph()
-        graph.add_state(self._episode.key(self._episode.state))
-        graph.objective = "expect"
-        return graph
-
-    def _fold(self, runs: Sequence[Run]) -> PlanGraph:
-        """BuildPlanGraph and AnnotateGraph: what the programs have still to do, and what their ends are worth."""
-        graph, agreement = self._new_graph(), Agreement(runs)
-        classes, shares = agreement.classes(), agreement.shares()
-        start = graph.nodes[0]
-        for run, name in zip(runs, classes, strict=True):
-            if not name:
-                continue
-            path, actions = [start], []
-            effects: tuple[str, ...] = ()
-            pure: frozenset[str] = frozenset()
-            for call in run.unfolded.calls:
-                if self._changes(call):
-                    effects, pure = (*effects, self._domain.effects.of(call.name, call.arguments)), frozenset()
-                else:
-                    pure |= {call.text}
-                path.append(f"then {'; '.join((*effects, *sorted(pure)))}")
-                actions.append(self._add(graph, path[-2], call, path[-1]))
-            end = f"answered {name}" if run.unfolded.answer is not None else path[-1]
-            if run.unfolded.answer is not None:
-                answer = self._answer(run)
-                graph.add_variant(path[-1], answer, end)
-                graph.set_cost(graph.find(path[-1], answer, end), Resources({"steps": 1}))
-                path, actions = [*path, end], [*actions, answer]
-            graph.fold(path, actions)
-            first = name == next(one for one in classes if one)
-            graph.set_reward(end, shares[name] * (FIRST_BONUS if first else 1.0), goal=True)
-        return graph
-
-    def _answer(self, run: Run) -> str:
-        assert run.unfolded.answer is not None
-        if run.unfolded.answer.ready:
-            return self._domain.answering(run.unfolded.answer.value)
-        return f"answer({run.program.statements[-1].text.removeprefix('answer(')}"
-
-    def _add(self, graph: PlanGraph, before: str, call: Planned, after: str) -> str:
-        """Add a call in all its variants; returns the first of them that was not refused."""
-        left = self._episode.remaining()
-        state = self._episode.state
-        actions = []
-        for option in self._domain.options(call.name, call.arguments):
-            if option.action in self._episode.refused:
-                continue
-            graph.add_variant(before, option.action, after)
-            edge = graph.find(before, option.action, after)
-            reading = self._costs.reading(state, option.action) if call.ready else Resources()
-            cost = option.worst + reading
-            graph.set_cost(edge, cost)
-            share = max((min(1.0, (cost[kind] or 0) / (left[kind] or 1)) for kind in left), default=0.0)
-            graph.set_chance(edge, option.quality * (1 - COST_WEIGHT * share))
-            actions.append(option.action)
-        return actions[0] if actions else "(refused)"
 
     async def _choose(self, runs: Sequence[Run]) -> Path:
         """The solver's path; one that leaves enough for a further request where there is one.
 
         Raises:
-            EpisodeEnded: None fits.
+            EpisodeEnded: None fits, or the solver has given up.
         """
         episode = self._episode
-        graph = self.graph = self._fold(runs)
+        graph = self.graph = self._graphs.fold(runs)
         start = graph.nodes[0]
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
         remaining = spendable(episode)
-        kept = self._reserved(remaining)
+        kept, horizon = self._reserved(remaining), len(graph.nodes) + 2
+        if episode.config.horizon is not None:
+            horizon = min(horizon, episode.config.horizon - episode.result.steps)
         for left in [kept, remaining] if kept != remaining else [remaining]:
-            found = await self._solver.select(graph, start, left, len(graph.nodes) + 2, any_end=False)
-            episode.result.solver_seconds += found.solution.seconds
-            if found.solution.has_path:
-                path = Path(graph, tuple(graph.edge(number) for number in found.path), found.solution)
-                problem = found.problem
-                size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "budget": left}
+            found = await self._solver.select(graph, start, left, horizon, any_end=False)
+            solution, problem = found.solution, found.problem
+            episode.result.solver_seconds += solution.seconds
+            if solution.has_path or left == remaining:
+                path = Path(graph, tuple(graph.edge(number) for number in found.path), solution)
+                size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": horizon, "budget": left}
                 log_selected(episode, self._solver.name, path, size)
+            if solution.has_path:
                 return path
+        if solution.status is not Status.INFEASIBLE:
+            raise given_up(episode, solution.status, solution.message)
         raise infeasible(episode, [FailedAttempt.now(episode, graph)])
 
     def _reserved(self, remaining: Mapping[str, int]) -> dict[str, int]:
@@ -407,19 +347,25 @@ class ProgramPlanner:
                 if not self._episode.config.replan:
                     raise
                 continue
-            if self._domain.made(after) == made:
+            now = self._domain.made(after)
+            if now == made or now[-1].failure:
                 self._dead[action] = self._domain.said(after)
+            elif now[-1].changes:
+                self._dead.clear()  # what could not be done before may be possible now
 
     async def _last_resort(self, end: EpisodeEnded | BudgetExceededError) -> None:
         """Ask once more for the answer from what is there, where that fits."""
         episode = self._episode
-        limit = end.limit if isinstance(end, EpisodeEnded) else False
+        limit = isinstance(end, EpisodeEnded) and end.limit and episode.config.on_limit == "stop"
         if not limit or not self._domain.made(episode.state) or self._asked.must_answer:
             return
         runs = self._runs()
-        lines = self._lines(runs[0]) if runs else []
         names = self._asked.names
-        self._asked = Asked((*self._asked.done, *lines), names, len(self._domain.made(episode.state)), {}, True)
+        lines = self._asked.lines_after(runs[0], self._words) if runs else self._asked.done
+        made, task, turn = len(self._domain.made(episode.state)), self._asked.task, self._asked.turn
+        self._asked = Asked(lines, names, made, {}, True, task=task, turn=turn)
+        episode.result.replans += 1
+        episode.trace.write(ReplannedEvent(reason=AT_LIMIT, count=episode.result.replans))
         try:
             await self._sample(1)
         except BudgetExceededError:
@@ -428,4 +374,9 @@ class ProgramPlanner:
         if run.unfolded.answer is None or not run.unfolded.answer.ready or run.unfolded.calls:
             return
         episode.result.final_answer = run.program.text
-        await episode.step(self._domain.answering(run.unfolded.answer.value))
+        await episode.step(self._domain.answering(run.unfolded.answer.value, self._graphs.results))
+
+
+def _furthest(runs: Sequence[Run]) -> Run:
+    """The run that has come furthest of those that have done all that was done for good."""
+    return max(runs, key=lambda run: (run.compatible, run.done, len(run.unfolded.made)))

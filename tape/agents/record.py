@@ -11,6 +11,7 @@ from tape.agents.final_answer import ROLE
 from tape.budget import Budget, Ledger, Resources, kind_of
 from tape.budget.deadline import KIND as WALL
 from tape.engine.at_once import PURPOSE as AHEAD
+from tape.engine.replan import AT_LIMIT
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError
 from tape.protocols import AnswerT, Environment
@@ -20,10 +21,12 @@ from tape.trace import (
     ApprovalEvent,
     CallBegunEvent,
     CallEndedEvent,
+    Event,
     FinishedEvent,
     GeneratedEvent,
     LedgerEvent,
     ObservedEvent,
+    ReplannedEvent,
     ResumedEvent,
     StartedEvent,
     read_trace,
@@ -149,9 +152,10 @@ class Record:
 
     def _kept(self) -> int:
         """How many events are kept: up to the last that tells of something outside, or of a call under way."""
-        for place in range(len(self.events), 0, -1):
+        # An answer at a limit is asked for again, where the limit holds again.
+        last = next((n for n, event in enumerate(self.events) if _is_at_limit(event)), len(self.events))
+        for place in range(last, 0, -1):
             match self.events[place - 1]:
-                # An answer at a limit is asked for again, where the limit holds again.
                 case GeneratedEvent(role=role, texts=texts, weights=weights) if (texts or weights) and role != ROLE:
                     return place
                 case CallBegunEvent() | CallEndedEvent() | LedgerEvent(purpose="resumed"):
@@ -184,3 +188,7 @@ class Record:
             else:
                 under_way.pop(event.purpose, None)
         return sum(under_way.values(), total)
+
+
+def _is_at_limit(event: Event) -> bool:
+    return isinstance(event, ReplannedEvent) and event.reason == AT_LIMIT

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tape.agents.lm_agent import LmAgent
 from tape.agents.options import Listener, Options, require_bounded, require_roles
-from tape.agents.planned import OneRound, Planned
+from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
 from tape.budget import BudgetLike, Ledger, Payer
 from tape.engine.act import MAX_RETRIES, LmActor
@@ -28,6 +28,9 @@ from tape.protocols import Environment, PlannedActor, WorldModel
 from tape.seeds import derive
 from tape.trace import TraceWriter
 from tape.waiting import run_sync
+
+if TYPE_CHECKING:
+    from tape.agents.programs import ProgramPlanner
 
 
 class TapeAgent(LmAgent):
@@ -147,7 +150,7 @@ class TapeAgent(LmAgent):
             raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
         options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
         with self._opened(env, options) as episode:
-            one = OneRound(lambda begun: self.planner(begun, self.actor(begun)), alternatives)
+            one = OneRound(self._round_planner, alternatives)
             await play_to_end(episode, derive(seed, "environment"), one.play)
         return one.planned(episode)
 
@@ -176,14 +179,23 @@ class TapeAgent(LmAgent):
                 f"{verifying.name} verifies a path by queries, which are actions; plan without {verifying.name}"
             )
 
+    def _round_planner(self, episode: Episode) -> RoundPlanner:
+        actor = self.actor(episode)
+        return self._programs(episode, actor) or self.planner(episode, actor)
+
+    def _programs(self, episode: Episode, actor: PlannedActor) -> ProgramPlanner | None:
+        if episode.config.score != "agreement":
+            return None
+        from tape.agents.programs import ProgramPlanner
+
+        return ProgramPlanner(episode, actor, self.solver(episode))
+
     async def _play(self, episode: Episode) -> None:
         if self.config.replan_every_step:
             require_bounded(episode, "replan_every_step")
         actor = self.actor(episode)
-        if episode.config.score == "agreement":
-            from tape.agents.programs import ProgramPlanner
-
-            await ProgramPlanner(episode, actor, self.solver(episode)).play()
+        if (programs := self._programs(episode, actor)) is not None:
+            await programs.play()
             return
         planner = self.planner(episode, actor)
         verification = self.verification(episode, planner, actor)

@@ -81,7 +81,7 @@ def weigh(graph: PlanGraph, chances: Chances, memory: Memory) -> None:
         prior = edge.confidence * edge.votes / (votes[edge.source, edge.action] or 1) * agreed(edge)
         states = graph.state(edge.source), graph.state(edge.target)
         graph.set_chance(edge.id, counts.chance(states[0], edge.action, states[1], prior))
-    graph.objective = "expect"
+    graph.objective, graph.ends_anywhere = "expect", True
 
 
 def _agreement(graph: PlanGraph, chances: Chances) -> Callable[[Edge], float]:

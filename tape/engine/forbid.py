@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tape.engine.settings import Destructive
+from tape.plan.reader import read
+from tape.plan.unfold import in_order, unfold
+from tape.plan.vocabulary import ASK
 from tape.protocols import Action, Domain
 from tape.trace import ActedEvent, Event, PlansSampledEvent
 
@@ -24,7 +27,7 @@ def forbidden(rule: Destructive, domain: Domain, action: Action, events: Sequenc
 
     ``planned`` admits what a plan of the first sampling has, as often as the one plan that has it most often: it was
     written before any result was read, so no text in a result can have asked for it. An argument that stands for a
-    result, like ``#1``, is taken as it is written.
+    result, like ``#1``, is taken as it is written; in a program the arguments have to be there without any result.
 
     Args:
         rule: The setting.
@@ -38,6 +41,20 @@ def forbidden(rule: Destructive, domain: Domain, action: Action, events: Sequenc
         return FORBIDDEN[0]
     first = next((event for event in events if isinstance(event, PlansSampledEvent | ActedEvent)), None)
     plans = first.plans if isinstance(first, PlansSampledEvent) else ()
-    planned = max((plan.count(action) for plan in plans), default=0)
+    planned = max((max(plan.count(action), _called(domain, plan).count(action)) for plan in plans), default=0)
     done = sum(isinstance(event, ActedEvent) and event.action == action for event in events)
     return "" if done < planned else FORBIDDEN[2 if planned else 1]
+
+
+def _called(domain: Domain, plan: Sequence[str]) -> list[Action]:
+    """The calls of a plan that is a program, by every variant, whose arguments are there before any result is."""
+    if domain.programs is None:
+        return []
+    words = domain.programs.words(())
+    run = unfold(read("\n".join(plan), words), words, in_order([]))
+    return [
+        option.action
+        for call in run.calls
+        if call.ready and call.name != ASK
+        for option in domain.programs.options(call.name, call.arguments)
+    ]

@@ -56,14 +56,16 @@ class PlanGraph:
         """The folded plans as paths, by edge id."""
         self.objective: Objective = "stay"
         """The agent's objective; "save" if the domain names a resource to save (`Domain.saves`), "expect" if outcomes
-        are uncertain (`Domain.chances`)."""
+        are uncertain (`Domain.chances`), or tools differ in how likely they are right."""
+        self.ends_anywhere = False
+        """With the objective "expect": a path may end at any node that is not hopeless."""
 
     def copy(self) -> PlanGraph:
         """A copy that can be changed on its own; states are shared."""
         twin = PlanGraph(self._key, self._render)
         twin.nx = self.nx.copy()
         twin._states, twin._ends, twin.plans = dict(self._states), list(self._ends), list(self.plans)
-        twin.objective = self.objective
+        twin.objective, twin.ends_anywhere = self.objective, self.ends_anywhere
         return twin
 
     # --- building ---------------------------------------------------------------------------
@@ -268,7 +270,7 @@ class PlanGraph:
             node
             for node, data in self.nx.nodes(data=True)
             if data["goal"]
-            or ((data["plan_end"] or self.objective == "expect") and node != start and data["reward"] > HOPELESS)
+            or ((data["plan_end"] or self.ends_anywhere) and node != start and data["reward"] > HOPELESS)
         ]
 
     def path_problem(

@@ -92,7 +92,7 @@ def write_problem(
         twins = {end: len(index) + i for i, end in enumerate(terminals)}
         rewards = [0.0] * len(index) + [math.log(max(rewards[end], LEAST)) for end in terminals]
         moves = [(edge, head) for edge, i in moves for head in dict.fromkeys((i, twins.get(i, i)))]
-        edge_rewards = [math.log(max(edge.chance, LEAST)) - A_STEP for edge, _ in moves]
+        edge_rewards = [math.log(max(edge.chance, LEAST)) - A_STEP + edge.reward for edge, _ in moves]
         terminals = [*twins.values()]
     if objective == "save":  # nodes on the way earn nothing: a path earns the score of its end less what it used
         ended = set(terminals)

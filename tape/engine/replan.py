@@ -11,6 +11,9 @@ from tape.trace import ReplannedEvent
 LEAST_REPLANS = 10
 """Replanning rounds that every episode may have by default, and all where its steps are not limited."""
 
+AT_LIMIT = "at_limit"
+"""Why planning starts again where an episode ends at a limit and the answer is asked for once more."""
+
 
 def most_replans(episode: Episode) -> int:
     """``max_replans``; by default the steps that the episode may take, those taken included, and at least 10."""

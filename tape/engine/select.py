@@ -179,7 +179,7 @@ async def select_path(
         return path
     if solution.status is Status.INFEASIBLE:
         return None
-    raise _given_up(episode, solution.status, solution.message)
+    raise given_up(episode, solution.status, solution.message)
 
 
 def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
@@ -196,7 +196,7 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
     found = solvers.k_best(problem, _EXAMINED * k, episode.config.solver, episode.deadline.left())
     episode.result.solver_seconds += found.seconds
     if not found.solutions and found.status is not Status.INFEASIBLE:
-        raise _given_up(episode, found.status, found.message)
+        raise given_up(episode, found.status, found.message)
     straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
     return [Path(graph, tuple(graph.edge(ids[e]) for e in one.edges), one) for one in straight[:k]]
 
@@ -255,7 +255,7 @@ def _horizon(episode: Episode, graph: PlanGraph, remaining: Mapping[str, int]) -
     return max(1, most_moves(graph, remaining)) * (_STAYS if episode.env.domain.outcomes else 1)
 
 
-def _given_up(episode: Episode, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
+def given_up(episode: Episode, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
     """The exception that ends an episode if the solver has neither a path nor a proof."""
     if status is Status.TIMEOUT and episode.deadline.is_set:  # the only limit on a solver's time
         return episode.deadline.error()

@@ -112,6 +112,7 @@ class Grammar:
 
     Attributes:
         text: The grammar as the server reads it, for instance GBNF for llama.cpp.
+        required: Without it, backends that cannot enforce it let the model write freely.
 
     Examples:
         >>> from tape.lm.base import Grammar, Request
@@ -121,6 +122,7 @@ class Grammar:
     """
 
     text: str
+    required: bool = True
 
 
 Constraint: TypeAlias = Forced | Choice | Regex | JsonSchema | Grammar

@@ -115,6 +115,11 @@ def to_grammar(constraint: Constraint) -> str:
     Raises:
         ConstraintError: As for :func:`to_decoder`; of schemas only their patterns.
     """
+    if is_optional(constraint):
+        from llguidance.gbnf_to_lark import any_to_lark
+
+        assert isinstance(constraint, Grammar), "no other constraint is optional"
+        return str(any_to_lark(constraint.text))
     if isinstance(constraint, JsonSchema):
         schema = {**_decodable(constraint.model.model_json_schema(schema_generator=_Schemas)), "x-guidance": _JSON}
         return f"{_GRAMMAR}%json {json.dumps(schema)}"
@@ -182,6 +187,11 @@ def _decodable(schema: Any) -> Any:
         elif isinstance(bound, int | float) and sign * bound < -_MOST:
             raise ConstraintError(f"{name} {bound}: numbers are decoded up to a size of {_MOST:.0e}; use a larger unit")
     return found
+
+
+def is_optional(constraint: Constraint | None) -> bool:
+    """Whether the model may write freely where a constraint cannot be enforced."""
+    return isinstance(constraint, Grammar) and not constraint.required
 
 
 def literals(constraint: Constraint | None) -> tuple[str, ...]:

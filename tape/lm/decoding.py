@@ -19,6 +19,7 @@ import torch
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Choice, Completion, Request, Usage
 from tape.lm.beam_search import Search
+from tape.lm.constraints import is_optional
 from tape.lm.network import Cache, Network
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
 from tape.lm.price import FREE, Price
@@ -146,8 +147,13 @@ class LocalLM:
         """Masks by a request's constraint, if it has one; and what every answer begins with."""
         if request.constraint is None:
             return None, []
-        processor = self._compiler.processor(request.constraint, jump=self._trees is not None)
-        return processor, processor.begin()
+        try:
+            processor = self._compiler.processor(request.constraint, jump=self._trees is not None)
+            return processor, processor.begin()
+        except ConstraintError:
+            if is_optional(request.constraint):
+                return None, []
+            raise
 
     def _new_search(self, request: Request, prompt: list[int]) -> Search:
         processor, begun = self._processor(request)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from tape.errors import ModelError
 from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
-from tape.lm.constraints import to_pattern
+from tape.lm.constraints import is_optional, to_pattern
 from tape.lm.price import FREE, Price
 from tape.reading import parse_json, read_text, shaped
 from tape.seeds import derive
@@ -119,7 +119,11 @@ def obeys(request: Request, text: str) -> bool:
         except ValidationError:
             return False
         return True
-    return request.constraint is None or re.fullmatch(to_pattern(request.constraint), text) is not None
+    return (
+        request.constraint is None
+        or is_optional(request.constraint)
+        or re.fullmatch(to_pattern(request.constraint), text) is not None
+    )
 
 
 def open_scripted(argument: str) -> LanguageModel:

@@ -2,5 +2,5 @@
 
 One way through the room: a :class:`~tape.plan.vocabulary.Vocabulary` says what may be called,
 :mod:`tape.plan.stubs` shows it to a model, :func:`tape.plan.reader.read` reads what the model wrote into a
-:class:`~tape.plan.program.Program`, and :func:`tape.plan.evaluator.advance` says what that program does next.
+:class:`~tape.plan.program.Program`, and :func:`tape.plan.unfold.unfold` says what that program does next.
 """

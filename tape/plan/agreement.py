@@ -92,7 +92,7 @@ def computes(run: Run) -> bool:
         for node in ast.walk(statement.value):
             if isinstance(node, ast.BinOp) and not _joins(node):
                 return True
-            if called(node) in ("sum", "round", "min", "max", ASK):
+            if called(node) in ("sum", "round", ASK):
                 return True
     return False
 

@@ -61,7 +61,7 @@ class Checker:
         self._check(node, self.defined, branch=False)
 
     def answer(self, node: ast.Call) -> None:
-        """Check the arguments of an answer, and give them their names.
+        """Check the arguments of an answer, and give fields their names; a value of any type has none.
 
         Raises:
             RefusedError: They are not the fields of the answer.
@@ -71,6 +71,8 @@ class Checker:
         fields = self._words.answer or (Parameter("value"),)
         if self._words.answer or len(node.args) != 1:
             self._name_arguments(node, ANSWER, fields)
+            if not self._words.answer:
+                node.args, node.keywords = [keyword.value for keyword in node.keywords], []
         elif node.keywords:
             raise RefusedError("the answer is one value: answer(value)")
         for value in (*node.args, *(keyword.value for keyword in node.keywords)):

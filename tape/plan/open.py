@@ -19,10 +19,12 @@ from tape.plan.checks import Checker, RefusedError, format_of
 from tape.plan.evaluator import Evaluator
 from tape.plan.program import symbol
 from tape.plan.values import FailedError, binary, formatted, negative
-from tape.plan.vocabulary import Vocabulary
+from tape.plan.vocabulary import ASK, Vocabulary
 
 DIGITS = 9
-"""Significant digits by which numbers are compared."""
+"""Significant digits by which fractions are compared."""
+EXACT = 10**31
+"""Below this, whole numbers are compared by all their digits."""
 MOST_NODES = 2_000
 """Parts of an expression over results."""
 LONGEST_SHOWN = 300
@@ -59,11 +61,14 @@ class Open:
 
 
 def key_of(value: Any) -> str:
-    """What stands for a value where calls and answers are compared: numbers by nine digits, all else as JSON."""
+    """What stands for a value where calls and answers are compared: fractions by nine digits, all else as JSON.
+
+    Whole numbers are compared by all their digits: a number of an order may have more than nine.
+    """
     if isinstance(value, Open):
         return value.key
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _rounded(value)
+        return str(int(value)) if value == value // 1 and abs(value) < EXACT else _rounded(value)
     if isinstance(value, list):
         return f"[{', '.join(map(key_of, value))}]"
     if isinstance(value, dict):
@@ -211,12 +216,18 @@ def with_references(value: Open, number: Callable[[int], int]) -> str:
         value: The expression.
         number: The number of the result of the k-th call.
     """
-    node = copy.deepcopy(value.node)
-    for part in ast.walk(node):
-        if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            part.value = part.value.replace(MARK, "?").replace(_NUMBER, "?").replace("#", _NUMBER)
+    return _referring(copy.deepcopy(value.node), number)
+
+
+def _referring(node: ast.expr, number: Callable[[int], int]) -> str:
+    for part in _texts(node):
+        part.value = str(part.value).replace(MARK, "?").replace(_NUMBER, "?").replace("#", _NUMBER)
     text = written(node, lambda name: f"#{number(int(name[len(MARK) :]))}")
     return text.replace(_NUMBER, "\\x23")
+
+
+def _texts(node: ast.expr) -> list[ast.Constant]:
+    return [part for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
 
 
 def referred(text: str, new: Callable[[int], str]) -> str:
@@ -229,6 +240,20 @@ def references(text: str) -> list[int]:
     return [int(found) for found in _REFERENCE.findall(text)]
 
 
+def expression_of(text: str) -> str:
+    """An expression over the results of calls as it is kept: a number sign in one of its texts is escaped there.
+
+    Raises:
+        FailedError: It is none.
+    """
+    node = _parsed(text)
+    if any(_MARKED.search(str(part.value)) for part in _texts(node)):
+        for part in _texts(node):
+            part.value = _MARKED.sub(lambda found: f"#{found[0][len(MARK) :]}", str(part.value))
+        return _referring(node, lambda k: k)
+    return text
+
+
 def value_of(text: str, results: Sequence[Any]) -> Any:
     """The value of an expression over the results of calls.
 
@@ -236,19 +261,23 @@ def value_of(text: str, results: Sequence[Any]) -> Any:
         FailedError: It has none.
     """
     names = {f"{MARK}{number}": value for number, value in enumerate(results, 1)}
+    return Evaluator().value(_parsed(text), names)
+
+
+def _parsed(text: str) -> ast.expr:
     try:
         node = ast.parse(referred(text, lambda number: f"{MARK}{number}"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FailedError(f"{text[:80]} is no expression") from error
-    if not only_values(node):
+    if not _only_values(node):
         raise FailedError(f"{text[:80]} is no expression over results")
-    return Evaluator().value(node, names)
+    return node
 
 
-def only_values(node: ast.expr) -> bool:
+def _only_values(node: ast.expr) -> bool:
     """Whether an expression holds nothing but what programs have, and calls no tool."""
     try:
         Checker(Vocabulary({}), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}).expression(node)
     except RefusedError:
         return False
-    return True
+    return not any(isinstance(part, ast.Name) and part.id == ASK for part in ast.walk(node))

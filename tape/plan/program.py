@@ -89,14 +89,15 @@ def names_read(node: ast.expr) -> set[str]:
 def without_unused(program: Program, words: Vocabulary) -> Program:
     """The program without pure calls whose result reaches no effect and no answer.
 
-    A program without an answer looks at its results, and stays as it is.
+    A program without an answer looks at its results, and stays as it is; so does one whose answer reads nothing, such
+    as "done", since then the calls are what was asked for.
     """
-    if not program.answers:
+    if not program.answers or not names_read(program.statements[-1].value) - {ANSWER}:
         return program
     needed: set[str] = set()
     kept: list[Statement] = []
     for statement in reversed(program.statements):
-        effect = any(_changes(name, words) for name in tools_called(statement.value, words))
+        effect = any(words.changes(name) for name in tools_called(statement.value, words))
         if effect or statement.answers or statement.target in needed:
             needed.discard(statement.target)
             needed |= names_read(statement.value)
@@ -123,7 +124,3 @@ _SYMBOLS: dict[type[ast.operator], str] = {
 def called(node: ast.AST) -> str:
     """The name of the function that an expression calls; empty for what is no such call."""
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-
-
-def _changes(name: str, words: Vocabulary) -> bool:
-    return name != ASK and words.tools[name].changes

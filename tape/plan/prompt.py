@@ -15,36 +15,37 @@ from tape.plan.shown import LONGEST_RESULT, comment, literal
 from tape.plan.stubs import answer_stub, stub, stubs
 from tape.plan.vocabulary import Vocabulary
 
-RULES = """Solve the task by a short Python program. Begin with a comment that says how. Then write one statement a
-line: name = tool(...), a tool call alone, or name = an expression; end with answer(...). Take parts of results by
-row["key"] or rows[0]; f-strings, comprehensions and len, min, max, sum, round, str, int, float, sorted are there. No
-loops, no if, no imports. Do nothing that the task does not ask for.
+RULES = """Solve the task by a short Python program: a comment that says how, then one statement a line
+(name = expression, or a tool call), last answer(...). There are row["key"], rows[0], f-strings, comprehensions, len,
+min, max, sum, round, str, int, float, sorted; no for or if statements, no imports. Only the listed tools can be called.
+Do all that the task asks for, and nothing else.
 
 Tools:
 """
 
 EXAMPLES = (
     (
-        "(Here the tools are train(start: str, to: str) -> dict, price(train: str) -> float.)\n"
-        "Task: What do 3 tickets from Bern to Chur cost?\nEnd with answer(total: float)",
-        "# Find the train, look its price up, and take that three times.\n"
+        "Tools: train(start, to), fare(number)\nTask: What do 3 tickets from Bern to Chur cost?\n"
+        "End with answer(total: float)",
+        "# Find the train and its fare, and take that three times.\n"
         'found = train(start="Bern", to="Chur")\n'
-        'ticket = price(train=found["number"])\n'
+        'ticket = fare(number=found["number"])\n'
         "answer(total=3 * ticket)",
     ),
     (
-        "(Here the tools are parcels(city: str) -> list[dict], notify(to: str, text: str) -> None.)\n"
-        "Task: Tell the owner of the heaviest parcel in Oslo how heavy it is, and say who that is.\n"
+        "Tools: select(sql), notify(to, text)\n"
+        "Task: Write to the owner of the heaviest parcel in Oslo what it weighs, and say who that is.\n"
         "End with answer(owner: str)",
-        "# List the parcels, take the heaviest, write to its owner.\n"
-        'rows = parcels(city="Oslo")\n'
-        'heaviest = max(row["kg"] for row in rows)\n'
-        'first = [row for row in rows if row["kg"] == heaviest][0]\n'
-        'notify(to=first["owner"], text=f"Your parcel weighs {first[\'kg\']} kg.")\n'
-        'answer(owner=first["owner"])',
+        "# Find the heaviest parcel, write to its owner, answer with the owner.\n"
+        "row = select(sql=\"SELECT owner, kg FROM parcels WHERE city = 'Oslo' ORDER BY kg DESC LIMIT 1\")\n"
+        'notify(to=row["owner"], text=f"It weighs {row[\'kg\']} kg.")\n'
+        'answer(owner=row["owner"])',
     ),
 )
 """Two tasks of other subjects with their programs."""
+
+MOST_FAILED = 2
+"""Lines that have failed that are shown, the last ones."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +96,34 @@ def ask_program(
     shown = [Message("system", RULES + stubs(words))]
     for question, program in examples:
         shown += [Message("user", question), Message("assistant", program)]
-    parts = [f"Task: {task}\nEnd with {answer_stub(words)}"]
-    if done:
-        parts.append("So far:\n" + "\n".join(_line(step, words, longest) for step in done))
-        parts += [] if last else ["Write the rest of the program; what worked is not to be repeated."]
+    tools = ", ".join(
+        f"{name}({', '.join(each.name for each in tool.parameters)})" for name, tool in words.tools.items()
+    )
+    parts = [f"Tools: {tools}\nTask: {task}\nEnd with {answer_stub(words)}"]
+    worked = [step for step in done if not step.failure]
+    if worked:
+        parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))
+    failed = list({step.text: step for step in done if step.failure}.values())[-MOST_FAILED:]
+    parts += [_failed(step, words) for step in failed]
+    if done and not last:
+        again = "; the line that failed is not to be repeated" if failed else ""
+        parts.append(f"Write the rest of the program{again}.")
     parts += [last] if last else []
     if left:
-        parts.append(f"Left: {left}")
+        parts.append(f"(Budget left for calls: {left})")
     return (*shown, Message("user", "\n\n".join(parts)))
 
 
-def _line(step: Done, words: Vocabulary, longest: int) -> str:
-    """A statement with its result, or with its failure and what helps."""
-    if step.noted:
-        return step.text
-    if not step.failure:
-        return f"{step.text}  # -> {literal(step.result, longest)}"
-    lines = [f"{step.text}  # failed: {comment(step.failure)}"]
+def _line(step: Done, longest: int) -> str:
+    """A statement with its result."""
+    return step.text if step.noted else f"{step.text}  # -> {literal(step.result, longest)}"
+
+
+def _failed(step: Done, words: Vocabulary) -> str:
+    """A statement that has failed, and what helps."""
+    lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
     if step.tool in words.tools:
-        lines.append(f"#   {stub(words.tools[step.tool])}")
+        lines.append(f"Tool: {stub(words.tools[step.tool])}")
     if step.hint:
-        lines.append(f"#   hint: {comment(step.hint)}")
+        lines.append(f"Hint: {comment(step.hint)}")
     return "\n".join(lines)

@@ -26,11 +26,14 @@ _THINKING = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(?P<body>.*?)(^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK = re.compile(r"(for\s+\S.*\sin\s|while\s|if\s|with\s|class\s|def\s|async\s|try\s*:).*:\s*$")
 """The first line of a block of statements."""
-_START = re.compile(rf"#|[^\W\d]\w*(\s*\(|[\w\s,.\[\]\"':*+-]*=(?!=))|{_BLOCK.pattern}")
+_START = re.compile(rf"#|(await\s+)?[^\W\d][\w.]*(\s*\(|[\w\s,.\[\]\"':*+-]*=(?!=))|{_BLOCK.pattern}")
 """How a line begins that may begin a program: with a comment, an assignment, a call or a block, which ends it at once.
 
 Lines within a block begin none: what stands under a condition is not to be made without it.
 """
+_CODE = re.compile(r"(await\s+)?[^\W\d][\w.]*(\(|[\w\s,.\[\]\"':*+-]*=(?!=))")
+"""How a line begins that is no prose."""
+NO_PYTHON = "it is no statement of Python"
 _SKIPPED = (ast.Import, ast.ImportFrom, ast.Pass)
 
 
@@ -38,8 +41,9 @@ def read(text: str, words: Vocabulary, defined: Iterable[str] = ()) -> Program:
     r"""Read a program.
 
     ``<think>...</think>`` is left out. With fences the first fenced block is the program; without, it begins at the
-    first line from which a statement can be read. Imports and ``print(...)`` are skipped. A statement that is not
-    understood ends the program. What follows an answer is dropped, and so are pure calls whose result nothing uses.
+    first line from which a statement can be read, or with the first ``name = ...`` or ``name(...)`` of Python that is
+    refused. Imports and ``print(...)`` are skipped. A statement that is not understood ends the program. What follows
+    an answer is dropped, and so are pure calls whose result nothing uses.
 
     Args:
         text: What the model wrote.
@@ -69,10 +73,16 @@ def read(text: str, words: Vocabulary, defined: Iterable[str] = ()) -> Program:
     first: Program | None = None
     for number in starts:
         program = _read("\n".join(lines[number:]), words, names)
-        if program.statements or _BLOCK.match(lines[number]):
+        if program.statements or _BLOCK.match(lines[number]) or _is_code(lines[number], program):
             return without_unused(program, words)
         first = first or program
     return first or Program(stopped=Stopped(1, lines[0][:200], "there is no statement"))
+
+
+def _is_code(line: str, program: Program) -> bool:
+    """Whether a line is a statement of Python that was refused: what stands below it is not to be run without it."""
+    why = "" if program.stopped is None else program.stopped.why
+    return _CODE.match(line) is not None and not why.startswith(NO_PYTHON)
 
 
 def _read(code: str, words: Vocabulary, defined: frozenset[str]) -> Program:
@@ -156,7 +166,10 @@ class _Reading:
                 raise RefusedError("a statement is `name = ...`, a call, or answer(...)")
             case _:
                 kind = _KINDS.get(type(node), "this statement")
-                raise RefusedError(f"{kind} is not allowed; a statement is `name = ...`, a call, or answer(...)")
+                instead = ' (there is: [row for row in rows if row["n"] > 1])' if kind == "a loop" else ""
+                raise RefusedError(
+                    f"{kind} is not allowed{instead}; a statement is `name = ...`, a call, or answer(...)"
+                )
 
 
 _KINDS: dict[type[ast.stmt], str] = {
@@ -230,7 +243,7 @@ def _parsed(text: str) -> list[ast.stmt]:
             return ast.parse(f"{text} pass" if text.rstrip().endswith(":") else text).body
     except (SyntaxError, ValueError) as error:
         why = getattr(error, "msg", None) or str(error)
-        raise RefusedError(f"it is no statement of Python: {str(why)[:200]}") from None
+        raise RefusedError(f"{NO_PYTHON}: {str(why)[:200]}") from None
     except (RecursionError, MemoryError):
         raise RefusedError("the statement is too deep; write several") from None
 

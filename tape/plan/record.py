@@ -9,8 +9,8 @@ from typing import Any
 
 from tape.plan.open import key_of
 from tape.plan.program import Program, Statement, called, names_read
-from tape.plan.unfold import CallFailedError, NotMadeError, Planned, Unfolded, unfold
-from tape.plan.vocabulary import AGAIN, ASK, Vocabulary
+from tape.plan.unfold import CallFailedError, NotMadeError, Unfolded, unfold
+from tape.plan.vocabulary import AGAIN, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class Record:
         effects: What calls do for good.
         allowed: How often an effect that is counted may be made in all, as the program that is continued has it.
         names: Values from before.
+        can_retry: Whether a failed call may still be made in another way.
     """
 
     words: Vocabulary
@@ -96,6 +97,7 @@ class Record:
     effects: Effects
     allowed: Mapping[str, int] = field(default_factory=dict)
     names: Mapping[str, Any] = field(default_factory=dict)
+    can_retry: Callable[[MadeCall], bool] = lambda _: False
 
     def follow(self, program: Program) -> Run:
         """A program as far as results are there; of one that was not understood what is pure at its beginning."""
@@ -103,7 +105,7 @@ class Record:
         order: list[str] = []
 
         def resolve(name: str, arguments: Mapping[str, Any]) -> Any:
-            if self._changes(name):
+            if self.words.changes(name):
                 effect = self.effects.of(name, {key: value for key, value in arguments.items() if key != AGAIN})
                 number = self._done(effect, name, arguments, used)
                 if number is None:
@@ -117,15 +119,12 @@ class Record:
         unfolded = unfold(program, self.words, resolve, self.names)
         done, calls = len(order), unfolded.calls
         if program.stopped is not None:
-            first = next((n for n, call in enumerate(calls) if self._changes(call.name)), len(calls))
+            first = next((n for n, call in enumerate(calls) if self.words.changes(call.name)), len(calls))
             calls = calls[:first]
             unfolded = replace(unfolded, calls=calls, answer=None)
-        order += [self.effects.of(call.name, call.arguments) for call in calls if self._changes(call.name)]
+        order += [self.effects.of(call.name, call.arguments) for call in calls if self.words.changes(call.name)]
         later = {n for n, made in enumerate(self.made) if n >= self.since and made.changes and not made.failure}
         return Run(program, unfolded, tuple(order), done, later <= used)
-
-    def _changes(self, name: str) -> bool:
-        return name != ASK and self.words.tools[name].changes
 
     def _done(self, effect: str, name: str, arguments: Mapping[str, Any], used: set[int]) -> int | None:
         """The call that has done an effect, which the program has not used yet; None where it is still to be done."""
@@ -146,19 +145,17 @@ class Record:
         return known[0] if known and not counted else None
 
     def _pure(self, name: str, arguments: Mapping[str, Any], used: set[int]) -> int:
-        """The last call of the same, since which nothing has changed for the program.
+        """The first call of the same since something has changed for the program; a failed one counts for its request.
 
         Raises:
-            NotMadeError: There is none; or it failed before this request, so it may be made again.
+            NotMadeError: There is none.
         """
         before = [number for number, made in enumerate(self.made[: self.since]) if made.changes]
         changed = max([*before, *used], default=-1)
         wanted = key_of(dict(arguments))
-        for number in range(len(self.made) - 1, changed, -1):
-            made = self.made[number]
-            if made.name == name and not made.changes and key_of(dict(made.arguments)) == wanted:
-                if made.failure and number < self.since:
-                    raise NotMadeError
+        for number, made in enumerate(self.made[changed + 1 :], changed + 1):
+            counts = not made.changes and not (made.failure and (number < self.since or self.can_retry(made)))
+            if counts and made.name == name and key_of(dict(made.arguments)) == wanted:
                 return number
         raise NotMadeError
 
@@ -177,7 +174,7 @@ class Record:
         seen = Counter(run.effects[: run.done])
         lines: set[int] = set()
         for call in run.unfolded.calls:
-            if self._changes(call.name):
+            if self.words.changes(call.name):
                 effect = self.effects.of(call.name, call.arguments)
                 seen[effect] += 1
                 if unwanted(effect, seen[effect]):
@@ -204,8 +201,3 @@ def _came(made: MadeCall) -> Any:
     if made.failure:
         raise CallFailedError(made.failure, made.hint)
     return made.value
-
-
-def next_call(run: Run) -> Planned | None:
-    """The first call that is still to be made; None where there is none."""
-    return run.unfolded.calls[0] if run.unfolded.calls else None

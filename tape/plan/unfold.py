@@ -116,6 +116,11 @@ class Unfolded:
     values: tuple[Any, ...] = ()
     names: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """The names whose values are there."""
+        return {name: value for name, value in self.names.items() if not isinstance(value, Open)}
+
 
 def unfold(program: Program, words: Vocabulary, resolve: Resolve, names: Mapping[str, Any] | None = None) -> Unfolded:
     r"""Unfold a program.

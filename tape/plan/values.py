@@ -108,6 +108,8 @@ def item(value: Any, key: Any) -> Any:
     if isinstance(value, dict):
         if not isinstance(key, str) or key not in value:
             keys = ", ".join(json.dumps(name) for name in list(value)[:20])
+            if isinstance(key, int):
+                raise FailedError(f"it is one row and no list; take a part by its key: {keys}")
             raise FailedError(f"there is no key {json.dumps(key)[:100]}; there is {keys or 'none'}")
         return value[key]
     if isinstance(value, list | str):
@@ -116,6 +118,8 @@ def item(value: Any, key: Any) -> Any:
         if not -len(value) <= key < len(value):
             raise FailedError(f"there is no item {key}; there are {len(value)}")
         return value[key]
+    if value is None:
+        raise FailedError("it is None: the call has found nothing; ask for it in other words")
     raise FailedError(f"{kind(value)} has no parts")
 
 

@@ -107,6 +107,10 @@ class Vocabulary:
             if signature is None or signature.changes or len(signature.parameters) != 2:
                 raise ConfigError(f"the operator {operator} needs a pure tool of two parameters; {name!r} is none")
 
+    def changes(self, name: str) -> bool:
+        """Whether a call of this name, ``ask`` included, may change something."""
+        return name != ASK and self.tools[name].changes
+
     @classmethod
     def of(
         cls, *tools: Signature, answer: tuple[Parameter, ...] = (), operators: Mapping[str, str] | None = None

@@ -45,12 +45,25 @@ class Programs(Part):
         """Why the last action did nothing."""
 
     @abstractmethod
-    def options(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Option]:
-        """A call by every variant of its kind, the cheapest first."""
+    def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
+        """A call by every variant of its kind, the cheapest first.
+
+        Args:
+            name: The tool in programs.
+            arguments: Values, or what they are as long as results are open.
+            results: Those so far; an action may name one instead of its value.
+
+        Raises:
+            InvalidOutputError: An argument cannot be written as part of an action.
+        """
 
     @abstractmethod
-    def answering(self, value: Any) -> Action:
-        """The action that answers."""
+    def answering(self, value: Any, results: Sequence[Any] = ()) -> Action:
+        """The action that answers; ``results`` are those so far.
+
+        Raises:
+            InvalidOutputError: The value cannot be written as part of an action.
+        """
 
     @property
     @abstractmethod

@@ -6,14 +6,13 @@ language of plans over such results: ``send(to=#1["email"])``.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.plan.open import only_values, references, referred, value_of
+from tape.plan.open import expression_of, references, referred, value_of
 from tape.plan.values import FailedError
 from tape.tools.errors import InvalidCallError
 
@@ -23,14 +22,20 @@ ANSWER = "answer"
 LONGEST = 4000
 """Characters of the longest text that is read as a call."""
 
+LONGEST_GIVEN = 200
+"""Characters of the longest result that stands in an action itself."""
+
 DEEPEST = 20
 """Lists and objects inside each other in a value."""
 
 LONGEST_VALUE = 4 << 20
 """Bytes of JSON of a result."""
 
-_LETTER = r"(?:\w|[^\x00-\xa0\s])"
-"""Of a name after its first one: many scripts have signs in their words, which a regular expression takes for none."""
+_LETTER = r"(?:\w|(?!\w)[^\x00-\xa0\s])"
+"""Of a name after its first one: many scripts have signs in their words, which a regular expression takes for none.
+
+No letter matches in two ways, else a long name that is none would take for ever.
+"""
 _KIND, _VARIANT, _ARGUMENT = rf"[^\W\d](?:{_LETTER}|-)*", r"[\w-]+", rf"[^\W\d]{_LETTER}*"
 _NAME = re.compile(rf"\s*({_KIND})(?:\.({_VARIANT}))?\s*\(\s*")
 _KEY = re.compile(rf"({_ARGUMENT})\s*=\s*")
@@ -170,6 +175,27 @@ def written(value: Any) -> str:
     return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(value, sort_keys=True)
 
 
+def given(value: Any, results: Sequence[Any]) -> str:
+    """A value as it stands in an action: a long or deep one that is a result as a reference to it.
+
+    Raises:
+        InvalidCallError: It is neither a result nor can it be written.
+    """
+    try:
+        text = written(value)
+    except InvalidCallError:
+        text = ""
+    if text and len(text) <= LONGEST_GIVEN:
+        return text
+    same = json.dumps(value, sort_keys=True)
+    for number, found in enumerate(results, 1):
+        if json.dumps(found, sort_keys=True) == same:
+            return f"#{number}"
+    if len(text) > LONGEST:
+        raise InvalidCallError(f"a value of {len(text)} characters that is no result; the longest has {LONGEST}")
+    return text or written(value)
+
+
 def _is_shallow(value: Any, levels: int) -> bool:
     if not isinstance(value, list | dict):
         return True
@@ -226,11 +252,11 @@ def _argument(text: str, at: int) -> tuple[str, str, int]:
     end = _end_of_expression(text, key.end())
     shown = text[key.end() : end].strip()
     try:
-        node = ast.parse(referred(shown, lambda number: f"result_{number}"), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        node = None
-    if node is None or not only_values(node):
-        raise InvalidCallError(f"the value of {key[1]} is neither JSON nor an expression: {text[key.end() :][:40]!r}")
+        shown = expression_of(shown)
+    except FailedError:
+        raise InvalidCallError(
+            f"the value of {key[1]} is neither JSON nor an expression: {text[key.end() :][:40]!r}"
+        ) from None
     if not references(shown):
         return key[1], written(_value(shown, [])), end
     return key[1], shown, end

@@ -16,7 +16,7 @@ from tape.protocols.domain import Domain
 from tape.protocols.parts import Outcomes, UncertainCosts
 from tape.protocols.programs import Option, Programs
 from tape.tools.answers import AnswerType
-from tape.tools.calls import ANSWER, Call, from_mapping, parse, written
+from tape.tools.calls import ANSWER, Call, from_mapping, given, parse
 from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
@@ -265,20 +265,21 @@ class ToolDomain(Domain, Outcomes, Programs):
         changes = not self.toolbox.is_pure(call)
         return MadeCall(named.get(call.kind, call.kind), arguments, changes=changes, **came)
 
-    def options(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Option]:
+    def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
         """See :meth:`tape.protocols.programs.Programs.options`."""
         kind, _ = self._kinds.get(name, (name, None))
-        shown = {key: value.text if isinstance(value, Open) else written(value) for key, value in arguments.items()}
-        args = tuple(shown.items())
+        args = tuple(
+            (key, value.text if isinstance(value, Open) else given(value, results)) for key, value in arguments.items()
+        )
         tools = self.toolbox.of_kind(kind)
         best = max(item.quality or 1.0 for item in tools)
         return [
             Option(Call(kind, item.variant, args).text, item.worst, (item.quality or best) / best) for item in tools
         ]
 
-    def answering(self, value: Any) -> Action:
+    def answering(self, value: Any, results: Sequence[Any] = ()) -> Action:
         """See :meth:`tape.protocols.programs.Programs.answering`."""
-        return Call(ANSWER, "", (("value", written(value)),)).text
+        return Call(ANSWER, "", (("value", given(value, results)),)).text
 
     @property
     def effects(self) -> Effects:

@@ -157,29 +157,24 @@ def tool(
 
     Args:
         function: The function, where nothing is declared of it.
-        kind: What it does; by default the function's name. Give several functions the same kind and each a variant
-            where they do the same at another price or quality, and the solver chooses.
+        kind: What it does; by default the function's name. Of several of one kind, which do the same at other prices
+            or qualities, the solver chooses.
         variant: Its name within the kind.
         cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
-        quality: Probability in (0, 1] that a result is what was asked for, where it is known.
-        reads: The result is a text in which the model looks for the answer to the call.
-        pure: A call changes nothing, and returns the same while nothing else has been changed. Calls of pure tools may
-            be reordered and merged; those of others keep their order and number in the plan.
+        quality: Probability in (0, 1] that a result is what was asked for.
+        reads: The result is a text in which the model looks for the answer.
+        pure: A call changes nothing, and returns the same while nothing else has been changed, so it is not repeated.
         destructive: A call may destroy what cannot be brought back; approval can be asked for such calls.
-        timeout: Seconds after which a call is given up: it has failed, its worst case is booked, and a plain function
-            is left behind in its thread.
-        thread: ``"caller"`` for a plain function that uses what belongs to the thread that plays the episode, such as a
-            connection of ``sqlite3``. Such a call cannot be given up, and other agents of the event loop wait for it.
-        takes: For a typed tool (:mod:`tape.tools.typed`) the types of data that it takes: one for each parameter, in
-            their order; a text is one type.
+        timeout: Seconds after which a call is given up; a plain function is left behind in its thread.
+        thread: ``"caller"`` for a plain function that uses what belongs to the playing thread, such as a connection of
+            ``sqlite3``. Such a call cannot be given up, and other agents of the event loop wait for it.
+        takes: For a typed tool (:mod:`tape.tools.typed`) the types of data of its parameters; a text is one type.
         gives: For a typed tool the type of data that it gives.
-        state: What it does with the states of the environment, ``"read"`` or ``"write"`` by their names; a parameter
-            of each name gets it (:mod:`tape.tools.copies`). One that only reads is pure.
-        dry_run: A function of the same parameters that is called in its place when a plan is tried on a copy; True
-            where the tool may be called then although it has no state, since it only computes.
-        key: The arguments that make two calls the same effect, of a tool that is not pure: a mail to the same address
-            with other words is the same mail with ``key="to"``. By default all but those typed
-            :data:`~tape.tools.FreeText`.
+        state: What it does with the environment's states, ``"read"`` or ``"write"`` by their names; a parameter of
+            each name gets it (:mod:`tape.tools.copies`). One that only reads is pure.
+        dry_run: A function that is called in its place on a copy; True where the tool may be, since it only computes.
+        key: The arguments that make two calls one effect, where it is not pure: with ``key="to"`` a mail in other words
+            is the same mail. By default all but texts: those typed ``str`` or :data:`~tape.tools.FreeText`.
         operator: The operator of programs, such as ``"*"``, that is a call of this tool of two parameters.
         fixed: The fixed cost of a call in units; None for an unknown amount.
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tape.errors import error_text
+from tape.plan.vocabulary import AGAIN, RESERVED
 from tape.reading import short
-from tape.tools.calls import ANSWER
 from tape.tools.cost import Amount, Cost, amounts
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.json_schemas import described
@@ -182,7 +182,7 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
     kind, _, variant = called.partition(".")
     cost = declared["costs"].get(name) or amounts({})
     others = server.by_folder
-    arguments = arguments_model(short(name), entry.get("inputSchema"), () if others is None else {STATE})
+    arguments = arguments_model(short(name), entry.get("inputSchema"), {AGAIN} if others is None else {AGAIN, STATE})
     output = entry.get("outputSchema")
     outputs = output.get("properties") if isinstance(output, Mapping) else None
     wrapped = isinstance(outputs, Mapping) and outputs.keys() == {"result"}
@@ -303,7 +303,7 @@ class _Server:
                 f"{self.name} has {len(wanted)} tools, and {MOST_TOOLS} are offered at most: name those that you want "
                 f"by only=[...]; it has {_some(names)}"
             )
-        called = python_names(entries.keys() - declared["variants"].keys(), {ANSWER}) | dict(declared["variants"])
+        called = python_names(entries.keys() - declared["variants"].keys(), RESERVED) | dict(declared["variants"])
         tools = []
         for name, entry in wanted.items():
             await asyncio.sleep(0)  # time may be up

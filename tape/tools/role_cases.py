@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,46 @@ def state_after(calls: Iterable[Call], results: Iterable[Any] = ()) -> ToolState
         result = next(known, None)
         state = state.with_call(made, None if result is None else json.dumps(result))
     return state
+
+
+def program_text(calls: Sequence[Call], final: str = "", *, first: int = 1, each: bool = True) -> str:
+    """Calls as the program that makes them; the k-th result is named ``rk``.
+
+    Args:
+        calls: With ``#k`` for results, in texts too.
+        final: What is answered, such as ``#2`` or JSON; empty where the program does not answer.
+        first: The number of the first call's result.
+        each: Tools are named with their variants, as prompts of agents that choose variants show them.
+    """
+    lines = []
+    for number, made in enumerate(calls, first):
+        name = f"{made.kind}_{made.variant}" if made.variant and each else made.kind
+        given = ", ".join(f"{key}={_value_text(value)}" for key, value in made.args)
+        lines.append(f"r{number} = {name}({given})")
+    return "\n".join([*lines, *([f"answer({_value_text(final)})"] if final else [])])
+
+
+_NAMED = re.compile(r"#([1-9][0-9]*)")
+
+
+def _value_text(value: str) -> str:
+    """A value of a call in a program."""
+    if _NAMED.fullmatch(value):
+        return f"r{value[1:]}"
+    known = json.loads(value)
+    if isinstance(known, str) and _NAMED.search(known):
+        shown = json.dumps(known.replace("{", "{{").replace("}", "}}"), ensure_ascii=False)
+        return "f" + _NAMED.sub(lambda found: f"{{r{found[1]}}}", shown)
+    return python_text(known)
+
+
+def python_text(value: Any) -> str:
+    """A value of JSON as a program has it."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(name)}: {python_text(held)}' for name, held in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(python_text, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def score_case(name: str, form: ProgramFormat, calls: Sequence[Call], *, good: bool) -> RoleCase:

@@ -65,7 +65,7 @@ class Tool:
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
         fills: The function gets the defaults of arguments that a call leaves out; False where it has its own.
-        key: The arguments that make two calls the same effect; None for all but those typed
+        key: The arguments that make two calls the same effect; None for all but texts: those typed ``str`` or
             :data:`~tape.tools.FreeText`.
         operator: The operator of programs that calls it, for instance ``*``; empty for none.
 

@@ -55,10 +55,13 @@ def vocabulary(
 def names(toolbox: Toolbox, *, each: bool = False) -> dict[str, tuple[str, str | None]]:
     """Kind and variant behind each name; the variant is None where the name is that of the kind."""
     if each:
-        pairs: dict[str, tuple[str, str | None]] = {
-            f"{item.kind}_{item.variant}" if item.variant else item.kind: (item.kind, item.variant)
-            for item in toolbox.all()
-        }
+        pairs: dict[str, tuple[str, str | None]] = {}
+        given = {item.kind for item in toolbox.all() if not item.variant}
+        for item in toolbox.all():
+            name = f"{item.kind}_{item.variant}" if item.variant else item.kind
+            while name in pairs or (item.variant and name in given):
+                name += "_"
+            pairs[name] = (item.kind, item.variant)
     else:
         pairs = {kind: (kind, None) for kind in toolbox.kinds}
     made = python_names(pairs, [] if all(name.isidentifier() for name in pairs) else RESERVED)
@@ -107,16 +110,22 @@ def _fields(schema: Mapping[str, Any], named: Mapping[str, str] | None = None) -
             (named or {}).get(name, name),
             shown_type(part, definitions),
             name in schema.get("required", ()),
-            json.dumps(part["default"], ensure_ascii=False) if part.get("default") is not None else "",
+            _default(part.get("default")),
             _note(part),
         )
         for name, part in made
     )
 
 
+def _default(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
+
+
 def _note(part: Mapping[str, Any]) -> str:
     bounds = [f"{sign} {part[word]:g}" for word, sign in _BOUNDS.items() if isinstance(part.get(word), int | float)]
-    return ", ".join(filter(None, [str(part.get("description", "")), *bounds]))
+    return ", ".join(filter(None, [str(part.get("description", "")).rstrip("."), *bounds]))
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:

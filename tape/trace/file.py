@@ -231,7 +231,7 @@ def read_trace(path: Path | str, *, whole: bool = False) -> Iterator[Event]:
         ... def unlock(door: str) -> str:
         ...     "Unlock a door."
         ...     return f"{door} is open"
-        >>> replies = ['{"thought": "", "call": {"tool": "answer", "arguments": {"value": "open"}}}']
+        >>> replies = ['answer("open")']
         >>> env = ToolEnvironment("Is the door open?", [unlock], budget="2 steps")
         >>> _ = ReactAgent(ScriptedLM(replies)).run(env, trace="demo.jsonl")
         >>> first, *_, last = read_trace(Path("demo.jsonl"))

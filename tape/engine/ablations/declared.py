@@ -48,11 +48,11 @@ def require_plans_declared(domain: Domain) -> ExactPlanner:
 class DeclaredScorer:
     """Scores by the environment's declarations.
 
-    With declared outcomes an end has its declared quality, as if the model had no objections. In other domains a state
+    With declared outcomes an end is right, as if the model had no objections. In other domains a state
     at the declared goal scores 1; any other state has the share of the goal that is known to hold, as its mean only.
 
     Args:
-        context: The episode's prompts, which have the quality of an end, and the task.
+        context: The episode's prompts, which have the score of an end, and the task.
     """
 
     def __init__(self, context: RoleContext) -> None:

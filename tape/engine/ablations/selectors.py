@@ -51,7 +51,7 @@ class PlanSelector:
     ) -> PathSolution:
         """The best beginning of a plan that the problem allows."""
         index = {number: move for move, number in enumerate(ids)}
-        ends = {node for number, node in enumerate(graph.nodes) if number in problem.terminals}
+        ends = {*_ends(graph, problem, ids)}
         paths = [path for path in prefixes(graph, plans, ends) if len(path) <= horizon]
         moves = [tuple(index[number] for number in path) for path in paths if index.keys() >= {*path}]
         fitting = [one for one in moves if _fits(problem, one)]
@@ -59,6 +59,13 @@ class PlanSelector:
             return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan fits")
         # max() keeps the first of equals.
         return _solution(problem, max(fitting, key=lambda one: solvers.objective_of(problem, one)), self.name)
+
+
+def _ends(graph: PlanGraph, problem: PathProblem, ids: Sequence[int]) -> list[str]:
+    """The nodes at which a path may end; a problem may have twins of them."""
+    heads = zip(ids, problem.edges, strict=True)
+    ends = {graph.edge(number).target for number, (_, head) in heads if head in problem.terminals}
+    return [node for node in graph.nodes if node in ends]
 
 
 def _fits(problem: PathProblem, moves: Sequence[int]) -> bool:
@@ -102,7 +109,7 @@ class LmSelector:
         """Offer paths of the graph (:func:`tape.engine.ablations.offered.offered`); take the model's choice."""
         problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
         index = {number: move for move, number in enumerate(ids)}
-        ends = [node for number, node in enumerate(graph.nodes) if number in problem.terminals]
+        ends = _ends(graph, problem, ids)
         seed = derive(self._seed, self._asked) if self._asked else self._seed
         self._asked += 1
         kinds = sorted(remaining)

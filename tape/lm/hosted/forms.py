@@ -82,6 +82,8 @@ def form_of(constraint: Constraint | None, native: frozenset[str]) -> Form:
         case Grammar(text):
             if "grammar" in native:
                 return Form("grammar", text)
+            if not constraint.required:
+                return FREE_FORM
             raise ConstraintError("this endpoint cannot enforce a context-free grammar; use a Regex or JsonSchema")
 
 
@@ -152,6 +154,8 @@ def describe(constraint: Constraint | None) -> str:
             return f"Answer with this text and with nothing else: {json.dumps(text)}"
         case Regex(pattern):
             return f"Answer with a text that matches this regular expression and with nothing else: {pattern}"
+        case Grammar(required=False):
+            return ""
         case Grammar(text):
             return f"Answer with a text of this grammar and with nothing else: {text}"
 

@@ -45,6 +45,8 @@ REASONS = {
     "probed": "an action of unknown outcome was tried",
     "contradicted": "an observation contradicts what the path rests on",
     "refused": "no path could be committed to",
+    "prefix": "the program has come to its end without an answer",
+    "at_limit": "a limit is reached, and the answer is asked for once more",
 }
 """Why planning starts again, in words."""
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Message, Request
-from tape.plan.open import Open, with_references
+from tape.lm.base import Choice, Grammar, Message, Request
+from tape.plan.grammar import gbnf
+from tape.plan.open import Open, key_of, result, with_references
 from tape.plan.program import Program
 from tape.plan.prompt import EXAMPLES, Done, ask_program
 from tape.plan.reader import read
@@ -18,7 +19,7 @@ from tape.plan.unfold import NotMadeError, Planned, Unfolded, unfold
 from tape.plan.vocabulary import ASK, Vocabulary
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request, offered_text, turns
-from tape.tools.calls import ANSWER, Call, answer, call, parse, written
+from tape.tools.calls import ANSWER, Call, answer, call, given, parse, written
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.common import JUDGED_WRONG, ToolFormat
@@ -28,6 +29,8 @@ from tape.tools.state import Obtained, ToolState
 from tape.tools.words import names, vocabulary
 
 PROGRAM_TOKENS, LINE_TOKENS, ANSWER_TOKENS = 400, 200, 200
+EARLIER = 1_000
+"""Added to the number of a result that is only predicted, to tell it from those of a program's own calls."""
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
 NEXT = "Write the next line of the program and nothing else; {} ends it."
 LAST = "No more calls can be made. Write the one line {} from what is there."
@@ -44,6 +47,7 @@ class ProgramFormat(ToolFormat):
         examples: Tasks and their programs, which come before the real one; by default two with other tools.
         read: Questions about texts and their answers, for tools whose results are read.
         longest: Characters of a result that are shown.
+        grammar: Let servers that can hold the model to the grammar of programs.
     """
 
     def __init__(
@@ -53,8 +57,10 @@ class ProgramFormat(ToolFormat):
         read: Sequence[tuple[str, str]] = READ,
         *,
         longest: int = LONGEST_RESULT,
+        grammar: bool = True,
     ) -> None:
         super().__init__(domain)
+        self._grammar = grammar
         self._examples, self._read, self._longest = examples, read, longest
         self.renew()
 
@@ -79,7 +85,8 @@ class ProgramFormat(ToolFormat):
         words = self._domain.words(remaining)
         last = LAST.format("answer(...)") if answer else ""
         prompt = self._prompt(words, done, remaining, last)
-        return Request(prompt, PROGRAM_TOKENS, role="plan")
+        constraint = Grammar(gbnf(words), required=False) if self._grammar else None
+        return Request(prompt, PROGRAM_TOKENS, constraint=constraint, role="plan")
 
     def _prompt(
         self, words: Vocabulary, done: Sequence[Done], remaining: Mapping[str, int], last: str = ""
@@ -96,12 +103,12 @@ class ProgramFormat(ToolFormat):
     def _done(self, state: ToolState) -> list[Done]:
         """What was called so far, as lines of a program, with what came of it."""
         lines = []
-        for number, (made, result, why, hint) in enumerate(self._history(state), 1):
+        for number, (made, came, why, hint) in enumerate(self._history(state), 1):
             values = made.values(state.values()) if self._can_be_given(made, state) else {}
             arguments = ", ".join(f"{name}={literal(value)}" for name, value in values.items())
             name = self._name.get((made.kind, made.variant), made.kind)
             target = "" if why else f"r{number} = "
-            lines.append(Done(f"{target}{name}({arguments})", result, why, name if why else "", hint))
+            lines.append(Done(f"{target}{name}({arguments})", came, why, name if why else "", hint))
         if state.note and not any(failure.why == state.note for failure in state.failures):
             lines.append(Done(f"# {comment(state.note)}", noted=True))
         return lines
@@ -122,26 +129,34 @@ class ProgramFormat(ToolFormat):
                 history.append((state.got[number].call, results[number], "", ""))
         return history + [(one, None, "it was refused; do without it", "") for one in state.refused]
 
-    def _unfolded(self, state: ToolState, text: str) -> tuple[Program, Unfolded]:
-        """A program over what was called so far, and what it does next."""
+    def _unfolded(self, state: ToolState, text: str, *, known: bool = True) -> tuple[Program, Unfolded]:
+        """A program over what was called so far, and what it does next; ``known`` results are not asked for again."""
         history = self._history(state)
-        defined = {f"r{number}": came for number, (_, came, why, _) in enumerate(history, 1) if not why}
+        obtained = iter(enumerate(state.got, 1))
+        defined: dict[str, Any] = {}
+        for number, (_, came, why, _) in enumerate(history, 1):
+            if not why:
+                count, found = next(obtained)
+                predicted = found.value is None
+                defined[f"r{number}"] = result(EARLIER + count, f"#{count}") if predicted else came
         program = read(text, self._each(), defined)
-        return program, unfold(program, self._each(), self._resolve(state), defined)
+        return program, unfold(program, self._each(), self._resolve(state, known=known), defined)
 
-    def _resolve(self, state: ToolState) -> Any:
+    def _resolve(self, state: ToolState, *, known: bool) -> Any:
         """Results of pure calls that nothing has changed since; of those that failed, the failure."""
         got = state.values()
-        known = {}
+        found_out = {}
         for found, value in [*zip(state.got, got, strict=True)][self._domain.outdated(state) :]:
             if self._domain.toolbox.is_pure(found.call) and value is not None:
-                known[found.call.kind, written(found.call.values(got))] = value
+                found_out[found.call.kind, found.call.variant, key_of(found.call.values(got))] = value
 
         def resolve(name: str, arguments: Mapping[str, Any]) -> Any:
-            kind, _ = self._named.get(name, (name, ""))
+            if not known:
+                raise NotMadeError
+            kind, variant = self._named.get(name, (name, ""))
             try:
-                return known[kind, written(dict(arguments))]
-            except (KeyError, InvalidCallError):
+                return found_out[kind, variant or "", key_of(dict(arguments))]
+            except KeyError:
                 raise NotMadeError from None
 
         return resolve
@@ -151,11 +166,15 @@ class ProgramFormat(ToolFormat):
         here = as_state(state)
         program, run = self._unfolded(here, text)
         stopped = program.stopped is not None or run.failure is not None
-        actions = self._actions(here, run, partial=stopped)
-        return Plan(tuple(actions), not stopped and bool(actions))
+        actions, whole = self._actions(here, run, partial=stopped)
+        return Plan(tuple(actions), whole and not stopped and bool(actions))
 
-    def _actions(self, state: ToolState, run: Unfolded, *, partial: bool) -> list[Action]:
-        """The calls in order, each pure one once as long as nothing changes between, and the answer."""
+    def _actions(self, state: ToolState, run: Unfolded, *, partial: bool) -> tuple[list[Action], bool]:
+        """The calls in order, each pure one once as long as nothing changes between, and the answer.
+
+        Returns:
+            The actions, and whether all that is sure could be written.
+        """
         first = len(state.got) + 1
         numbers: list[int] = []
         actions: list[Action] = []
@@ -163,39 +182,46 @@ class ProgramFormat(ToolFormat):
         for planned in run.calls:
             item = self._domain.toolbox.of_kind(self._named.get(planned.name, (planned.name, ""))[0])[0]
             if not planned.sure or (partial and not item.pure):
-                return actions
-            if item.pure and planned.text in seen:
-                numbers.append(seen[planned.text])
+                return actions, True
+            same = f"{item.kind}{planned.text.removeprefix(planned.name)}"  # by whichever variant
+            if item.pure and same in seen:
+                numbers.append(seen[same])
                 continue
-            made = self._call(planned, numbers)
-            if made is None:
-                return actions
-            seen = {**seen, planned.text: first + len(actions)} if item.pure else {}
+            made = self._call(planned, numbers, state.values())
+            if made is None or len(actions) >= self._domain.longest_plan:
+                return actions, made is not None
+            seen = {**seen, same: first + len(actions)} if item.pure else {}
             numbers.append(first + len(actions))
             actions.append(made.text)
-        if run.answer is not None and not partial and (given := self._answer(run.answer.value, numbers)) is not None:
+        if (
+            run.answer is not None
+            and not partial
+            and (given := self._answer(run.answer.value, numbers, state.values())) is not None
+        ):
             actions.append(given)
-        return actions
+        return actions, True
 
-    def _call(self, planned: Planned, numbers: Sequence[int]) -> Call | None:
+    def _call(self, planned: Planned, numbers: Sequence[int], results: Sequence[Any]) -> Call | None:
         """A call as an action; None where it cannot be written as one."""
         kind, variant = self._named.get(planned.name, (planned.name, ""))
-        args = tuple((name, self._written(value, numbers)) for name, value in planned.arguments.items())
+        args = tuple((name, self._written(value, numbers, results)) for name, value in planned.arguments.items())
         return _readable(Call(kind, variant or "", args))
 
     @staticmethod
-    def _written(value: Any, numbers: Sequence[int]) -> str:
+    def _written(value: Any, numbers: Sequence[int], results: Sequence[Any]) -> str:
         try:
-            return with_references(value, lambda k: numbers[k]) if isinstance(value, Open) else written(value)
+            if not isinstance(value, Open):
+                return given(value, results)
+            return with_references(value, lambda k: k - EARLIER if k > EARLIER else numbers[k])
         except (InvalidCallError, IndexError):
             return ""
 
-    def _answer(self, value: Any, numbers: Sequence[int]) -> Action | None:
+    def _answer(self, value: Any, numbers: Sequence[int], results: Sequence[Any]) -> Action | None:
         if isinstance(value, dict) and any(isinstance(part, Open) for part in value.values()):
-            parts = (f"{json.dumps(name)}: {self._written(part, numbers)}" for name, part in value.items())
+            parts = (f"{json.dumps(name)}: {self._written(part, numbers, results)}" for name, part in value.items())
             text = f"{{{', '.join(parts)}}}"
         else:
-            text = self._written(value, numbers)
+            text = self._written(value, numbers, results)
         made = _readable(Call(ANSWER, "", (("value", text),)))
         return None if made is None else made.text
 
@@ -237,18 +263,31 @@ class ProgramFormat(ToolFormat):
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The comment, and the first call or the answer."""
         here = as_state(state)
-        if text.strip().startswith(f"{ANSWER}(value="):
-            try:
-                return "", parse(text.strip()).text  # a fixed action
-            except InvalidCallError:
-                pass
+        if (fixed := self._action(text.strip())) is not None:
+            return "", fixed
         program, run = self._unfolded(here, text)
+        if not run.calls and run.answer is None:
+            program, run = self._unfolded(here, text, known=False)  # a call that is refused: its result is there
         why = run.failure.why if run.failure else program.stopped.why if program.stopped else "it makes no call"
-        if run.calls and run.calls[0].ready and (made := self._call(run.calls[0], ())) is not None:
+        if run.calls and run.calls[0].ready and (made := self._call(run.calls[0], (), here.values())) is not None:
             return program.comment, made.text
-        if run.answer is not None and run.answer.ready and (given := self._answer(run.answer.value, ())) is not None:
+        if (
+            run.answer is not None
+            and run.answer.ready
+            and (given := self._answer(run.answer.value, (), here.values())) is not None
+        ):
             return program.comment, given
         raise InvalidOutputError(f"no call: {why}")
+
+    def _action(self, text: str) -> Action | None:
+        """A text that is an action already, as one that is fixed; None of what else a model writes."""
+        try:
+            made = parse(text)
+            if made.kind != ANSWER:
+                self._domain.toolbox.find(made).require_names(made)
+        except InvalidCallError:
+            return None
+        return made.text if made.kind != ANSWER or [name for name, _ in made.args] == ["value"] else None
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
@@ -292,7 +331,7 @@ class ProgramFormat(ToolFormat):
 
     def longest_answer_request(self) -> Request:
         """With the results of a longest plan, as long as they are shown, and an error."""
-        one = Obtained(call("x", value=filler(200)), filler(self._longest))
+        one = Obtained(call("x", value=filler(200)), written(filler(self._longest)))
         return self.answer_request(ToolState((one,) * self._domain.longest_plan, note=filler(LONGEST_NOTE)))
 
     def read_answer(self, state: ToolState, text: str) -> Call:

@@ -1,0 +1,106 @@
+"""What programs have still to do as a plan graph: their calls in every variant, and what their ends are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Any
+
+from tape.budget import Resources
+from tape.engine.cost import CallCosts
+from tape.engine.episode import Episode
+from tape.engine.graph import PlanGraph
+from tape.plan.agreement import Agreement
+from tape.plan.record import Run
+from tape.plan.unfold import Planned
+from tape.protocols import Action, PlannedActor
+from tape.protocols.programs import Programs
+
+FIRST_BONUS, COST_WEIGHT = 1.05, 1e-4
+"""Of equally large classes that of the first sample is taken, then the path with the lower worst case."""
+
+
+class ProgramGraphs:
+    """Makes the plan graphs of an episode.
+
+    Args:
+        episode: The episode.
+        declared: What programs call.
+        actor: Its worst case is part of every call's cost.
+        dead: Actions that could not be done; none of them is in a graph.
+    """
+
+    def __init__(self, episode: Episode, declared: Programs, actor: PlannedActor, dead: Container[Action] = ()) -> None:
+        self._episode, self._domain, self._dead = episode, declared, dead
+        self._costs = CallCosts(episode, actor)
+
+    @property
+    def results(self) -> list[Any]:
+        """The results so far, in order."""
+        return [call.value for call in self._domain.made(self._episode.state) if not call.failure]
+
+    def empty(self) -> PlanGraph:
+        """A graph of the current state alone."""
+        graph = PlanGraph()
+        graph.add_state(self._episode.key(self._episode.state))
+        graph.objective = "expect"
+        return graph
+
+    def one(self, call: Planned) -> PlanGraph:
+        """A graph of one call."""
+        graph = self.empty()
+        self._add(graph, graph.nodes[0], call, "looked up")
+        return graph
+
+    def fold(self, runs: Sequence[Run]) -> PlanGraph:
+        """BuildPlanGraph and AnnotateGraph: what the programs have still to do, and what their ends are worth."""
+        graph, agreement = self.empty(), Agreement(runs)
+        classes, shares = agreement.classes(), agreement.shares()
+        start = graph.nodes[0]
+        for run, name in zip(runs, classes, strict=True):
+            if not name:
+                continue
+            path, actions = [start], []
+            effects: tuple[str, ...] = ()
+            pure: frozenset[str] = frozenset()
+            for call in run.unfolded.calls:
+                if self._domain.words(()).changes(call.name):
+                    effects, pure = (*effects, self._domain.effects.of(call.name, call.arguments)), frozenset()
+                else:
+                    pure |= {call.text}
+                path.append(f"then {'; '.join((*effects, *sorted(pure)))}")
+                actions.append(self._add(graph, path[-2], call, path[-1]))
+            end = f"answered {name}" if run.unfolded.answer is not None else path[-1]
+            if run.unfolded.answer is not None:
+                answer = self._answer(run)
+                graph.add_variant(path[-1], answer, end)
+                graph.set_cost(graph.find(path[-1], answer, end), Resources({"steps": 1}))
+                path, actions = [*path, end], [*actions, answer]
+            graph.fold(path, actions)
+            first = name == next(one for one in classes if one)
+            graph.set_reward(end, min(1.0, shares[name] * (FIRST_BONUS if first else 1.0)), goal=True)
+        return graph
+
+    def _answer(self, run: Run) -> str:
+        assert run.unfolded.answer is not None
+        if run.unfolded.answer.ready:
+            return self._domain.answering(run.unfolded.answer.value, self.results)
+        return f"answer({run.program.statements[-1].text.removeprefix('answer(')}"
+
+    def _add(self, graph: PlanGraph, before: str, call: Planned, after: str) -> str:
+        """Add a call in all its variants; returns the first of them that may be made."""
+        left = self._episode.remaining()
+        state = self._episode.state
+        actions = []
+        for option in self._domain.options(call.name, call.arguments, self.results):
+            if option.action in self._episode.refused or option.action in self._dead:
+                continue
+            graph.add_variant(before, option.action, after)
+            edge = graph.find(before, option.action, after)
+            reading = self._costs.reading(state, option.action) if call.ready else Resources()
+            cost = option.worst + reading
+            graph.set_cost(edge, cost)
+            share = max((min(1.0, (cost[kind] or 0) / (left[kind] or 1)) for kind in left), default=0.0)
+            graph.set_chance(edge, option.quality)
+            graph.set_edge_reward(edge, -COST_WEIGHT * share)
+            actions.append(option.action)
+        return actions[0] if actions else "(refused)"

@@ -1,0 +1,63 @@
+"""One request for programs, and what the next one says of what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tape.plan.open import Open
+from tape.plan.program import Program
+from tape.plan.prompt import Done
+from tape.plan.record import Run
+from tape.plan.vocabulary import Vocabulary
+
+
+@dataclass
+class Asked:
+    """One request for programs.
+
+    Attributes:
+        done: The lines before.
+        names: Their values.
+        since: Calls that had been made.
+        allowed: How often an effect may be made in all.
+        must_answer: It has to answer.
+        programs: What was sampled.
+        left_out: Statements that were not run, since too few samples have them.
+        task: What was to be done then.
+        turn: Calls that had been made when that was first asked for.
+    """
+
+    done: tuple[Done, ...] = ()
+    names: Mapping[str, Any] = field(default_factory=dict)
+    since: int = 0
+    allowed: Mapping[str, int] = field(default_factory=dict)
+    must_answer: bool = False
+    programs: list[Program] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
+    task: str = ""
+    turn: int = 0
+
+    def lines_after(self, run: Run, words: Vocabulary) -> tuple[Done, ...]:
+        """The lines before, without those that a program has again, and those of the program."""
+        own = lines_of(run, words)
+        texts = {line.text for line in own}
+        return (*(line for line in self.done if line.text not in texts), *own)
+
+
+def lines_of(run: Run, words: Vocabulary) -> list[Done]:
+    """The lines of a program with what came of them, and why it goes on no further."""
+    program, unfolded = run.program, run.unfolded
+    lines = [
+        Done(statement.text, value)
+        for statement, value in zip(program.statements, unfolded.values, strict=False)
+        if not statement.answers and not isinstance(value, Open)
+    ]
+    if (failure := unfolded.failure) is not None:
+        text = next(one.text for one in program.statements if one.line == failure.line)
+        lines.append(Done(text, failure=failure.why, tool=failure.tool, hint=failure.hint))
+    elif program.stopped is not None:
+        tool = next((tool for tool in words.tools if f"{tool}(" in program.stopped.text), "")
+        lines.append(Done(program.stopped.text, failure=program.stopped.why, tool=tool))
+    return lines
