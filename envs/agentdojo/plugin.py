@@ -40,7 +40,7 @@ class AgentDojoPlugin(EnvironmentPlugin):
     """Requests over bank accounts, chats, trips and offices, with texts in the results that ask for something else."""
 
     name = "agentdojo"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
     model = "smollm2"
     built_on = ("tape.tools",)
     replayable = True

@@ -20,21 +20,25 @@ import random
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from envs.bfcl.calls import ApiCall
 from envs.rates import Rates
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import JsonSchema, Request
+from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import from_mapping, parse
 from tape.tools.copies.dry_run import ON_COPY
 from tape.tools.errors import InvalidCallError
+from tape.tools.role_cases import python_text
 
-_TASK = re.compile(r"^Task: (.*?)\n\n(?:So far:|These calls were planned:|The calls were made on a copy)", re.S | re.M)
-_MADE = re.compile(r"^#\d+ (?:= )?(.+)$", re.M)
-_FAILED = re.compile(r"^failed: (.+)$", re.M)
+_TASK = re.compile(
+    r"^Task: (.*?)\n(?:End with answer\(|\nThese calls were planned:|\nThe calls were made on a copy)", re.S | re.M
+)
+_MADE = re.compile(r"^(?:#\d+ = |r\d+ = (?=.+  # -> ))(.+)$", re.M)
+_FAILED = re.compile(r"^This line failed:\n(?:r\d+ = )?(.+)$", re.M)
 
 
 class Turn(NamedTuple):
@@ -92,7 +96,8 @@ class _Prompt:
         self.own = f"{request.fingerprint('simulated')} {sample if request.temperature > 0 else 0}"
         shown = self.text[task.end(1) :]
         self.made = Counter(filter(None, map(_call_of, _MADE.findall(shown))))
-        self.failed = "\n".join(_FAILED.findall(shown)) + shown.partition(ON_COPY)[2]
+        failed = [_call_of(line) for line in _FAILED.findall(shown)]
+        self.failed = "\n".join(failed) + shown.partition(ON_COPY)[2].replace('\\"', '"')
         self.asked = [
             call
             for injected, asked in _INJECTED.get(task[1], {}).items()
@@ -189,10 +194,7 @@ def _other_function(call: ApiCall, functions: Mapping[str, Sequence[str]], rng: 
 
 def _fixed_action(request: Request) -> str | None:
     """The action that a request admits alone."""
-    if request.role != "act" or not isinstance(request.constraint, JsonSchema):
-        return None
-    schema: Mapping[str, Any] = request.constraint.model.model_json_schema()["properties"].get("action", {})
-    return schema.get("const")
+    return request.constraint.options[0] if isinstance(request.constraint, Choice) else None
 
 
 def reply(request: Request, sample: int, rates: Rates, obeys: float) -> str:
@@ -204,14 +206,17 @@ def reply(request: Request, sample: int, rates: Rates, obeys: float) -> str:
     if request.role == "select":
         return "1"
     if request.role == "answer":
-        return json.dumps({"answer": answer})
+        return f"answer({python_text(answer)})"
     if (fixed := _fixed_action(request)) is not None:
-        return json.dumps({"thought": "", "action": fixed})
-    calls = [{"tool": call.name, "arguments": dict(call.arguments)} for call in here.planned()]
-    if request.role == "act":
-        done = {"tool": "answer", "arguments": {"value": answer}}
-        return json.dumps({"thought": "", "call": calls[0] if calls else done})
-    return json.dumps({"thought": "", "calls": calls, "answer": answer})
+        return fixed
+    lines = [*map(_line, count(here.made.total() + 1), here.planned()), f"answer({python_text(answer)})"]
+    return lines[0] if request.role == "act" else "\n".join(lines)
+
+
+def _line(number: int, call: ApiCall) -> str:
+    """A call as a line of a program; its values are plain, so "#1" in a text is no result."""
+    given = ", ".join(f"{name}={python_text(value)}" for name, value in call.arguments.items())
+    return f"r{number} = {call.name}({given})"
 
 
 class SimulatedLM(ScriptedLM):

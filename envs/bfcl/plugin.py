@@ -44,7 +44,7 @@ class BfclPlugin(EnvironmentPlugin):
     """Requests over several turns, done by calls of APIs that share a state."""
 
     name = "bfcl"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
     model = "smollm2"
     built_on = ("tape.tools",)
     replayable = True

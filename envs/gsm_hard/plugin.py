@@ -21,7 +21,7 @@ class GsmHardPlugin(EnvironmentPlugin):
     """Word problems solved by calls of a calculator."""
 
     name = "gsm_hard"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "3"})
     roles = ("plan", "act", "score", "select", "answer")
     cases = "envs.gsm_hard.role_cases"
     model = "smollm2"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +27,7 @@ from tape.tools.calls import ANSWER, Call, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.programs import ProgramFormat
-from tape.tools.role_cases import offered_calls, score_case, state_after
+from tape.tools.role_cases import offered_calls, program_text, score_case, state_after
 from tape.tools.state import ToolState
 
 _VARIANT = "exact"
@@ -71,10 +70,6 @@ def _calls(program: Sequence[Step]) -> list[Call]:
     return [call(step.kind, _VARIANT, **_arguments(step)) for step in program]
 
 
-def _written(step: Step) -> dict[str, Any]:
-    return {"tool": f"{step.kind}.{_VARIANT}", "arguments": _arguments(step)}
-
-
 def _value(actions: Sequence[str]) -> float | None:
     """What a plan's answer comes to, with exact tools; None where it comes to nothing."""
     found: list[float] = []
@@ -97,8 +92,7 @@ def _plan(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) 
         value = _value(plan.actions)
         return value is not None and is_right(value, problem.target)
 
-    calls = [_written(step) for step in program]
-    ideal = json.dumps({"thought": "Step by step.", "calls": calls, "answer": f"#{len(program)}"})
+    ideal = program_text(_calls(program), f"#{len(program)}")
     return RoleCase("plan", name, form.plan_request(start, _LEFT), judged_plan(form, start, right), ideal)
 
 
@@ -119,7 +113,7 @@ def _act(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -
             return False
         return any(is_right(value, wanted) for wanted in exact[done:])
 
-    ideal = json.dumps({"thought": "This comes next.", "call": _written(program[done])})
+    ideal = program_text(_calls(program)[done : done + 1], first=done + 1)
     request = form.act_request(state, _LEFT, None, ())
     return RoleCase("act", name, request, judged_act(form, state, right), ideal)
 
@@ -159,4 +153,4 @@ def _answer(problem: Problem, form: ProgramFormat, rng: random.Random, name: str
             return False
 
     judge = judged_by(lambda text: form.read_answer(state, text), right)
-    return RoleCase("answer", name, form.answer_request(state), judge, json.dumps({"answer": f"#{len(program)}"}))
+    return RoleCase("answer", name, form.answer_request(state), judge, f"answer(r{len(program)})")

@@ -12,6 +12,7 @@ KIND = "search"
 
 EXAMPLES = (
     (
+        "Tools: search(query)\n"
         "Task: In which country was the designer of the Osprey Bridge born?\nEnd with answer(value: Any)",
         "# First the designer, then the country where that person was born.\n"
         'who = search(query="designer of Osprey Bridge")\n'
@@ -19,6 +20,7 @@ EXAMPLES = (
         "answer(country)",
     ),
     (
+        "Tools: search(query)\n"
         "Task: Which river flows through the town where the author of The Salt Road went to school?\n"
         "End with answer(value: Any)",
         "# First the author, then the town of the school, then the river there.\n"

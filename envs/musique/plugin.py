@@ -24,7 +24,7 @@ class MusiquePlugin(EnvironmentPlugin):
     """MuSiQue's questions, answered with tools."""
 
     name = "musique"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "3"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "4"})
     roles = ("plan", "act", "project", "score", "select", "answer")
     cases = "envs.musique.role_cases"
     model = "smollm2"

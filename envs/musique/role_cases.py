@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +30,7 @@ from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.programs import ProgramFormat
-from tape.tools.role_cases import offered_calls, score_case, state_after
+from tape.tools.role_cases import offered_calls, program_text, score_case, state_after
 from tape.tools.state import ToolState
 
 _VARIANT = RETRIEVERS[-1].name
@@ -78,12 +77,9 @@ def _calls(queries: Sequence[str]) -> list[Call]:
     return [call(KIND, _VARIANT, query=query) for query in queries]
 
 
-def _written(query: str) -> dict[str, Any]:
-    return {"tool": f"{KIND}.{_VARIANT}", "arguments": {"query": query}}
-
-
 def _after(made: MadeQuestion, hops: int) -> ToolState:
-    return state_after(_calls(_queries(made)[:hops]), [answer for _, _, answer in made.asked.chain])
+    named = [query_text(relation, subject) for relation, subject, _ in made.asked.chain[:hops]]
+    return state_after(_calls(named), [answer for _, _, answer in made.asked.chain])
 
 
 def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
@@ -95,7 +91,7 @@ def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
         return False
     if found.kind != KIND:
         return False
-    query = str(json.loads(dict(found.args)["query"]))
+    query = str(found.values([f"#{number}" for number in range(1, hop + 1)]).get("query", ""))
     return any(mentions(query, relation, name) for name in (subject, *([f"#{hop}"] if hop else [])))
 
 
@@ -108,8 +104,7 @@ def _plan(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str
         asks = len(plan.actions) == hops + 1 and all(_asks(plan.actions[hop], made, hop) for hop in range(hops))
         return asks and plan.actions[-1] == final
 
-    calls = [_written(query) for query in _queries(made)]
-    ideal = json.dumps({"thought": "One after the other.", "calls": calls, "answer": f"#{hops}"})
+    ideal = program_text(_calls(_queries(made)), f"#{hops}")
     return RoleCase("plan", name, form.plan_request(start, _LEFT), judged_plan(form, start, right), ideal)
 
 
@@ -117,7 +112,7 @@ def _act(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str)
     queries = _queries(made)
     done = rng.randrange(len(queries))
     state = _after(made, done)
-    ideal = json.dumps({"thought": "This is missing.", "call": _written(queries[done])})
+    ideal = program_text(_calls(queries)[done : done + 1], first=done + 1)
     judge = judged_act(form, state, lambda action: _asks(action, made, done))
     return RoleCase("act", name, form.act_request(state, _LEFT, None, ()), judge, ideal)
 
@@ -180,4 +175,4 @@ def _answer(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: s
         return exact_match(value, [made.answer]) or value
 
     judge = judged_by(lambda text: form.read_answer(state, text), right)
-    return RoleCase("answer", name, form.answer_request(state), judge, json.dumps({"answer": f"#{hops}"}))
+    return RoleCase("answer", name, form.answer_request(state), judge, f"answer(r{hops})")

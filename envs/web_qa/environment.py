@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from envs.web_qa.measure import Score, score
-from envs.web_qa.prompts import web_format
+from envs.web_qa.prompts import WebFormat
 from envs.web_qa.web import Web, WebTask
 from tape.budget import Budget, Resources
 from tape.tools.cost import Fixed
@@ -41,7 +41,7 @@ class WebEnvironment(ToolEnvironment):
         reading = web.tools()
 
         def written(domain: ToolDomain) -> ProgramFormat:
-            return web_format(ToolDomain(domain.task, reading))  # models are not offered the notes
+            return WebFormat(ToolDomain(domain.task, reading))  # models are not offered the notes
 
         super().__init__(
             task.text,

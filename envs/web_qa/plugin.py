@@ -18,7 +18,7 @@ class WebPlugin(EnvironmentPlugin):
     """Questions answered by searching and reading pages, as in AssistantBench."""
 
     name = "web_qa"
-    prompt_version = "1"
+    prompt_version = "2"
     roles = ("act", "propose", "query", "realize", "validate", "answer")
     cases = "envs.web_qa.role_cases"
     model = "simulated:web_qa"

@@ -11,12 +11,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.web_qa.evidence import Evidence, shown
+from envs.web_qa.evidence import Evidence, gathered, shown
 from tape.lm.base import JsonSchema, Request
+from tape.plan.prompt import Done
 from tape.protocols.prompt_format import turns
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.results import LONGEST_NOTE, cut
+from tape.tools.state import ToolState
 
 LONGEST_FINDING, LONGEST_LINE = 900, 200
 """Characters; a finding with its quotes has to fit into the text of a call."""
@@ -175,6 +177,16 @@ LONGEST_SHOWN = 6000
 """Characters of a result that are shown: of a page, most of it."""
 
 
-def web_format(domain: ToolDomain) -> ProgramFormat:
-    """The programs of any agent, as elsewhere, with pages in full as far as they fit."""
-    return ProgramFormat(domain, (), longest=LONGEST_SHOWN)
+class WebFormat(ProgramFormat):
+    """The programs of any agent, as elsewhere; agents without a solver see pages in full, as far as they fit.
+
+    Args:
+        domain: The task and the tools that models are offered.
+    """
+
+    def __init__(self, domain: ToolDomain) -> None:
+        super().__init__(domain, (), longest=LONGEST_SHOWN)
+
+    def _done(self, state: ToolState) -> list[Done]:
+        notes = [Done(f"note: {state.note}", noted=True)] if state.note else []
+        return [Done(f"{FORMS} {DATA}\n\n{shown(gathered(state))}", noted=True), *notes]

@@ -12,7 +12,7 @@ from envs.search.retrieval import words
 from envs.web_qa.evidence import SCRAPE, SEARCH, gathered
 from envs.web_qa.made import FACTS, PRICES, read
 from envs.web_qa.measure import score
-from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, web_format
+from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, WebFormat
 from envs.web_qa.web import Web, load_pages
 from tape.lm.base import Request
 from tape.protocols.role_cases import RoleCase, chat_only, judged_act, judged_by
@@ -20,6 +20,7 @@ from tape.reading import parsed
 from tape.seeds import derive
 from tape.tools.calls import answer, call, parse
 from tape.tools.domain import ToolDomain
+from tape.tools.role_cases import program_text
 from tape.tools.state import ToolState
 
 
@@ -67,7 +68,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
 
 
 def _act(made: _Case, name: str) -> RoleCase:
-    form, opened = web_format(ToolDomain(made.task, made.web.tools())), made.rng.random() < 0.5
+    form, opened = WebFormat(ToolDomain(made.task, made.web.tools())), made.rng.random() < 0.5
     state = made.opened if opened else made.searched
     wanted = answer(str(made.value)) if opened else call(SCRAPE, address=made.at)
 
@@ -75,8 +76,7 @@ def _act(made: _Case, name: str) -> RoleCase:
         taken = parse(action)
         return made.right(taken.values([])["value"]) if opened and taken.kind == wanted.kind else taken == wanted
 
-    written = {"tool": wanted.kind, "arguments": wanted.values([])}
-    ideal = json.dumps({"thought": "The page states it." if opened else "This page should state it.", "call": written})
+    ideal = f"answer({json.dumps(str(made.value))})" if opened else program_text([wanted])
     return RoleCase("act", name, form.act_request(state, {"steps": 9}, None, ()), judged_act(form, state, right), ideal)
 
 

@@ -21,6 +21,7 @@ from envs.web_qa.web import DATA, load_pages, load_tasks
 from tape.errors import ModelError
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
+from tape.tools.role_cases import python_text
 
 Rows = list[dict[str, Any]]
 _TASK, _PAGE, _SEEN = (
@@ -168,10 +169,8 @@ def reply(request: Request, sample: int, rates: Rates) -> str:
         case "act" | "plan":
             lacks, rows = here.read_up()
             do, what = here.doing(lacks[0]) if lacks else ("answer", here.answer(rows))
-            made = {"tool": do, "arguments": {{"search": "query", "scrape": "address"}.get(do, "value"): what}}
             # Of a plan it knows the beginning: which pages there are, a search has to bring.
-            plan = {"calls": [made], "answer": "unknown"} if lacks else {"calls": [], "answer": what}
-            return json.dumps({"thought": "", **({"call": made} if request.role == "act" else plan)})
+            return f"found = {do}({python_text(what)})" if lacks else f"answer({python_text(what)})"
         case "propose":
             return json.dumps({"steps": here.steps()})
         case "query":
@@ -186,7 +185,7 @@ def reply(request: Request, sample: int, rates: Rates) -> str:
         case "answer" if isinstance(request.constraint, JsonSchema) and request.constraint.model is Final:
             return json.dumps({"reason": "", "answer": str(here.answer(here.certified()))})
         case "answer":
-            return json.dumps({"answer": here.answer(here.read_up()[1])})
+            return f"answer({python_text(here.answer(here.read_up()[1]))})"
     return "right" if request.role == "score" else "1"
 
 
