@@ -1,12 +1,11 @@
-"""The demo's language model, which is scripted: it writes the same plans whatever the budget, and judges each right.
+"""The demo's language model, which is scripted: it writes the same programs whatever the budget.
 
 So what changes from cap to cap is not the model's doing. A real model is one line away: ``TapeAgent("openai:NAME")``.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import re
 
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
@@ -15,45 +14,37 @@ CUSTOMER = 4711
 QUESTION = "When does a refund of a double charge reach the customer?"
 CHECK = "Can a refund still be made after the account is deleted?"
 
-_ANSWER = "answer"
+SHORT = f"""# Find the account, look up what to promise, delete it, answer.
+account = find_duplicate({CUSTOMER})
+refund = search("{QUESTION}")
+gone = delete_account(account)
+answer(f"{{gone}} {{refund}}")"""
 
-SHORT: list[tuple[str, dict[str, Any]]] = [
-    ("find_duplicate", {"customer": CUSTOMER}),
-    ("search.meaning", {"question": QUESTION}),
-    ("delete_account", {"account": "#1"}),
-    (_ANSWER, {"value": "#3 #2"}),
-]
-"""Find the account, look up what to promise, delete, answer."""
+THOROUGH = f"""# The same with everything looked up twice.
+account = find_duplicate({CUSTOMER})
+refund = search("{QUESTION}")
+allowed = search("{CHECK}")
+gone = delete_account(account)
+answer(f"{{gone}} {{refund}} {{allowed}}")"""
 
-THOROUGH: list[tuple[str, dict[str, Any]]] = [
-    ("find_duplicate", {"customer": CUSTOMER}),
-    ("search.meaning", {"question": QUESTION}),
-    ("search.meaning", {"question": CHECK}),
-    ("search.colleague", {"question": QUESTION}),
-    ("delete_account", {"account": "#1"}),
-    (_ANSWER, {"value": "#5 #4"}),
-]
-"""The same with everything looked up twice."""
+STEPS = (
+    f"find_duplicate({CUSTOMER})",
+    f'search_meaning("{QUESTION}")',
+    f'search_meaning("{CHECK}")',
+    f'search_colleague("{QUESTION}")',
+    "delete_account(r1)",
+    'answer(f"{r5} {r4}")',
+)
+"""The thorough program line by line; the variants are the model's choice."""
 
 
 def support_model() -> ScriptedLM:
-    """A model that samples the short plan three times in four, and step by step follows the thorough one."""
+    """A model that samples the short program three times in four, and step by step follows the thorough one."""
     return ScriptedLM(_reply)
 
 
 def _reply(request: Request, sample: int) -> str:
     if request.role == "plan":
-        return _plan(THOROUGH if sample % 4 == 1 else SHORT)
-    if request.role == "score":
-        return "right"
+        return THOROUGH if sample % 4 == 1 else SHORT
     prompt = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
-    done = sum(f"\n#{number} " in prompt for number in range(1, len(THOROUGH)))
-    tool, arguments = THOROUGH[done]
-    return json.dumps({"thought": f"step {done + 1}", "call": {"tool": tool, "arguments": arguments}})
-
-
-def _plan(calls: list[tuple[str, dict[str, Any]]]) -> str:
-    *made, (_, last) = calls
-    return json.dumps(
-        {"calls": [{"tool": tool, "arguments": arguments} for tool, arguments in made], "answer": last["value"]}
-    )
+    return STEPS[len(re.findall(r"^r\d+ = ", prompt, re.MULTILINE))]

@@ -87,7 +87,10 @@ PUBLIC: Mapping[str, Page] = {
         "Tools",
         "Functions with a price, and environments made of them.",
         _of("tape", "tool Tool ToolEnvironment mcp_tools")
-        | _of("tape.tools", "Toolbox Fixed PerUnit Uniform Likely learned ToolError ToolFailedError ToolWarning")
+        | _of(
+            "tape.tools",
+            "Toolbox FreeText Fixed PerUnit Uniform Likely learned ToolError ToolFailedError ToolWarning",
+        )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")
         | _of(
             "tape.tools.typed",
