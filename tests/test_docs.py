@@ -68,7 +68,7 @@ ROUTINE = (
     "start/",
     "concepts/",
     "reference/budgets.md",
-    "reference/programs.md",
+    "reference/example-scripts.md",
 )
 """Pages, and folders of pages, whose commands and examples run with every change."""
 

@@ -21,7 +21,7 @@ PROBLEMS = [
 
 def play(problem: Problem, folder: Path, **settings: object) -> tuple[EpisodeResult, list[PathSelectedEvent]]:
     trace = folder / "trace.jsonl"
-    agent = TapeAgent(arithmetic_script(problem, "fast"), **settings)
+    agent = TapeAgent(arithmetic_script(problem, "fast"), score="ends", **settings)
     # Pays one slow tool (1.0 s) and three fast ones (0.2 s); what is really used is half to all of that.
     result = agent.run(GsmHardEnvironment(problem, "paper"), budget=Budget.of(steps=9, seconds=2.2), trace=trace)
     paths = [event for event in read_trace(trace) if isinstance(event, PathSelectedEvent)]

@@ -3,15 +3,15 @@
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from envs.gsm_hard.problem import Problem
 from envs.musique.question import Question
 from envs.musique.words import query_text
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
-from tape.tools.calls import parse
-from tests.tape.tools.helpers import asked, fixed_action
+from tape.tools.calls import Call, call
+from tape.tools.role_cases import program_text
+from tests.tape.tools.helpers import asked, fixed_action, obtained
 
 NAMES = ("a", "b")
 """The parameters of the arithmetic tools."""
@@ -19,20 +19,14 @@ NAMES = ("a", "b")
 
 def arithmetic_script(problem: Problem, variant: str = "quick") -> ScriptedLM:
     assert problem.program is not None
-    calls = [
-        {"tool": f"{step.kind}.{variant}", "arguments": dict(zip(NAMES, step.args, strict=False))}
-        for step in problem.program
-    ]
+    calls = [call(step.kind, variant, **dict(zip(NAMES, step.args, strict=False))) for step in problem.program]
     return ScriptedLM(_replies(calls, lambda _: ""), obey=True)
 
 
 def look_up_script(question: Question, read: Callable[[Request], str], variant: str = "v5") -> ScriptedLM:
     """Plans the question's hops; ``read`` says what is read in passages, nothing where they do not say."""
     assert question.hops is not None
-    calls = [
-        {"tool": f"search.{variant}", "arguments": {"query": query_text(relation, subject)}}
-        for relation, subject in question.hops
-    ]
+    calls = [call("search", variant, query=query_text(relation, subject)) for relation, subject in question.hops]
     return ScriptedLM(_replies(calls, read), obey=True)
 
 
@@ -51,36 +45,35 @@ def split_script(question: Question) -> ScriptedLM:
     return ScriptedLM(reply, obey=True)
 
 
-def _replies(calls: Sequence[dict[str, Any]], read: Callable[[Request], str]) -> Callable[[Request, int], str]:
+def _replies(calls: Sequence[Call], read: Callable[[Request], str]) -> Callable[[Request, int], str]:
     final = f"#{len(calls)}"
 
     def act(request: Request) -> str:
         fixed = fixed_action(request)
-        if fixed is not None:
-            return json.dumps({"thought": "as planned", "action": fixed})
         planned = re.search(r"^A plan for what is left:\n(.+)$", asked(request), re.MULTILINE)
-        if planned is not None:
-            made = parse(planned[1])
-            arguments = {key: json.loads(value) if value[:1] != "#" else value for key, value in made.args}
-            return json.dumps({"thought": "as planned", "call": {"tool": made.tool, "arguments": arguments}})
-        rest = [*calls[_done(request) :], {"tool": "answer", "arguments": {"value": final}}]
-        return json.dumps({"thought": "next", "call": rest[0]})
+        if fixed is not None or planned is not None:
+            return fixed or planned[1]  # type: ignore[index]
+        return program_text(calls, final, each=_each(request)).split("\n")[len(obtained(request))]
 
     def reply(request: Request, sample: int) -> str:
         del sample
         if request.role == "plan":
-            return json.dumps({"thought": "so", "calls": calls[_done(request) :], "answer": final})
+            lines = program_text(calls, final, each=_each(request)).split("\n")
+            return "\n".join(lines[len(obtained(request)) :])
         if request.role == "score":
             return "right" if f"and the answer {final}." in asked(request) else "wrong"
         if request.role == "project":
             return json.dumps({"quote": "", "answer": read(request)})
-        return {"act": act, "select": lambda _: "1", "answer": lambda _: json.dumps({"answer": final})}[request.role](
+        return {"act": act, "select": lambda _: "1", "answer": lambda _: f"answer(r{len(calls)})"}[request.role](
             request
         )
 
     return reply
 
 
-def _done(request: Request) -> int:
-    """How many calls have succeeded."""
-    return len(re.findall(r"^#\d+ \S+\(", asked(request), re.MULTILINE))
+def _each(request: Request) -> bool:
+    """Whether the prompt names every variant; else a kind has one name."""
+    assert not isinstance(request.prompt, str)
+    return (
+        re.search(r"^def (add|subtract|multiply|divide|search)_", request.prompt[0].content, re.MULTILINE) is not None
+    )

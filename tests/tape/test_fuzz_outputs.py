@@ -38,10 +38,10 @@ from tape.protocols.prompt_format import PromptFormat
 from tape.reading import parsed
 from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Target
+from tape.tools.calls import call
 from tape.tools.domain import ToolDomain
-from tape.tools.prompts import chat_schema
-from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import ToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.state import ToolState
 from tests.envs.alfworld import worlds
 from tests.envs.hotpotqa import helpers as hotpotqa
@@ -75,9 +75,10 @@ _add("compact", COMPACT, STATE, "UD", unasked=True)
 _add("chat", CHAT, STATE, "UDLR")
 
 TOOLS = tools.domain()
-TOOLS_CHAT = ChatToolFormat(TOOLS)
-GOT = tools.after(tools.call("add", a=1, b=2))
-UNREAD = ToolState().with_call(tools.call("search", "grade1", relation="founder", of="Acme"), '"text"', "text")
+TOOLS_CHAT = ProgramFormat(TOOLS)
+GOT = tools.after(call("add", a=1, b=2))
+DONE = ToolState().with_call(call("add", a=1, b=2), "3")
+UNREAD = ToolState().with_call(call("search", "grade1", relation="founder", of="Acme"), '"text"', "text")
 
 
 def _followed(domain: ToolDomain, prompt_format: ToolFormat, text: str) -> None:
@@ -95,7 +96,7 @@ PARSERS |= {
     "tools chat plan": partial(_followed, TOOLS, TOOLS_CHAT),
     "tools chat act": partial(TOOLS_CHAT.read_act, GOT),
     "tools chat project": partial(TOOLS_CHAT.read_project, UNREAD),
-    "tools chat answer": partial(TOOLS_CHAT.read_answer, GOT),
+    "tools chat answer": partial(TOOLS_CHAT.read_answer, DONE),
 }
 
 HOUSE = worlds.world_of(worlds.KITCHEN)
@@ -146,7 +147,6 @@ OPENED = [Command("open", "fridge 1"), Command("take", "fridge 1", "apple")]
 SCHEMAS = [sokoban_schema.plan_model(9), sokoban_schema.outcome_model(ROOM, 1, "R"), sokoban_schema.act_model()]
 SCHEMAS += [sokoban_schema.rollout_model(ROOM, 1, ("U", "R")), household_schema.rollout_model(OPENED)]
 SCHEMAS += [household_schema.plan_model(("fridge 1", "cabinet 1"), ("apple",)), household_schema.ActAnswer]
-SCHEMAS += [chat_schema.plan_model(TOOLS.toolbox), chat_schema.act_model(TOOLS.toolbox)]
 TEXTS = [None, Choice(("possible", "solved")), Forced(" U"), Regex(r"(?: [UDLR]){1,9}")]
 CONSTRAINTS: list[Constraint | None] = [*TEXTS, *map(JsonSchema, SCHEMAS)]
 NATIVE = (frozenset[str](), frozenset(("regex", "choice")))
@@ -213,6 +213,14 @@ NEVER_READ = {"compact rollout", "house household rollout"}
 
 NEVER_REFUSED = {"trip declared act"}
 """The options are texts, and the domain refuses what is none of them."""
+
+
+def test_a_long_name_that_is_none_is_refused_at_once() -> None:
+    ends: Counter[str] = Counter()
+    with ends_within(20):
+        for text in ("é" * 3_000, f"add({'é' * 3_000}"):
+            _read("tools chat act", text, ends)
+    assert ends == {"tools chat act: invalid": 2}
 
 
 @pytest.mark.slow

@@ -58,15 +58,15 @@ def test_tools_are_called_in_the_thread_that_waits() -> None:
     seen: list[tuple[threading.Thread, str]] = []
 
     @tool()
-    def ask(sql: str) -> int:
+    def query(sql: str) -> int:
         """Ask the data base."""
         seen.append((threading.current_thread(), MARK.get()))
         return int(db.execute(sql).fetchone()[0])
 
     def cell() -> EpisodeResult:
         MARK.set("the cell's")
-        plan = [("ask", {"sql": "select 6 * 7"})]
-        return TapeAgent(ScriptedLM(script(plan))).run(ToolEnvironment("?", [ask]))
+        plan = [("query", {"sql": "select 6 * 7"})]
+        return TapeAgent(ScriptedLM(script(plan))).run(ToolEnvironment("?", [query]))
 
     result = in_a_loop(cell)
     assert (result.end_state, result.answer) == ("success", 42)
@@ -138,7 +138,7 @@ def test_calls_come_back_to_the_one_who_waits_from_other_threads_too() -> None:
 
 
 INTERRUPTED = """
-import asyncio, json, os, signal, sys, threading, time
+import asyncio, os, signal, sys, threading, time
 from pathlib import Path
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger
@@ -162,21 +162,25 @@ async def waits() -> int:
     ctrl_c()
     await asyncio.sleep(1000)
 
+@tool(usd="0.01")
+def counts(number: int) -> int:
+    "Is never called."
+    raise AssertionError
+
 asked = []
 
 def reply(request, sample):
     if what == "plans" and not asked:
         ctrl_c()
     asked.append(request)
-    name = {"plans": "unheard_of"}.get(what, what)
-    plan = json.dumps({"calls": [{"tool": name, "arguments": {}}], "answer": "#1"})
-    return plan if request.role == "plan" else "right"
+    call = "counts('no number')" if what == "plans" else f"{what}()"
+    return f"answer({call})" if request.role == "plan" else "right"
 
 outer = Ledger(Budget.of(usd=1), name="outer")
-agent = TapeAgent(ScriptedLM(reply), num_plans=1, extend=0, resample=10**9)
+agent = TapeAgent(ScriptedLM(reply), num_plans=1, extend=0, resample=10**9, score="ends")
 
 def play():
-    env = ToolEnvironment("?", [blocks, waits])
+    env = ToolEnvironment("?", [blocks, waits, counts])
     try:
         if place == "await":
             asyncio.run(agent.arun(env, trace=Path(trace), parent=outer))

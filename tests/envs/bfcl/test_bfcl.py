@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,9 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.testing import StateConformance
 from tape.tools import ToolEnvironment
+from tape.tools.calls import call, from_mapping
 from tape.tools.making import make_tool
+from tape.tools.role_cases import program_text
 from tests.envs.bfcl.made import hashes, wheel
 
 
@@ -159,10 +160,10 @@ def gold_model(env: BfclEnvironment, wrong: int = -1) -> ScriptedLM:
     def reply(request: Request, sample: int) -> str:
         if request.role != "plan":
             return "right"
-        calls = [{"tool": one.name, "arguments": dict(one.arguments)} for one in env.turns()[env.turn]]
+        calls = [from_mapping(one.name, one.arguments) for one in env.turns()[env.turn]]
         if env.turn == wrong:
-            calls = [{"tool": "touch", "arguments": {"file_name": "wrong"}}]
-        return json.dumps({"calls": calls, "answer": "done"})
+            calls = [call("touch", file_name="wrong")]
+        return program_text(calls, '"done"')
 
     return ScriptedLM(reply)
 
@@ -196,10 +197,10 @@ def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: Source, wrong: in
 
 def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: Source) -> None:
     env = BfclEnvironment(made.conversations("base")[0], made)
-    calls = [{"tool": "rm", "arguments": {"file_name": "a"}}, {"tool": "touch", "arguments": {"file_name": "a"}}]
+    text = program_text([call("rm", file_name="a"), call("touch", file_name="a")], '"done"')
 
     def reply(request: Request, sample: int) -> str:
-        return json.dumps({"calls": calls, "answer": "done"}) if request.role == "plan" else "right"
+        return text if request.role == "plan" else "right"
 
     result = TapeAgent(ScriptedLM(reply), num_plans=1).run(env)
     # The first time it is wrong; in the second turn it is what was asked for.
@@ -233,8 +234,8 @@ def test_a_function_that_is_held_back_comes_in_its_turn(made: Source) -> None:
     offered: list[bool] = []
 
     def reply(request: Request, sample: int) -> str:
-        offered.append("rm(" in str(request.prompt) or "rm:" in str(request.prompt) or "- rm" in str(request.prompt))
-        return json.dumps({"thought": "", "call": {"tool": "answer", "arguments": {"value": "done"}}})
+        offered.append("def rm(" in str(request.prompt))
+        return 'answer("done")'
 
     ReactAgent(ScriptedLM(reply)).run(env, budget="9 steps")
     assert offered == [False, False, True]

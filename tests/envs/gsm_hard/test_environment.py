@@ -16,6 +16,7 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.cli import main
+from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import call
 from tape.tools.state import ToolState
 from tests.envs.tool_scripts import arithmetic_script
@@ -51,6 +52,30 @@ def test_tape_takes_the_best_variants_that_fit_whatever_the_model_names(profile:
         assert not result.budget_violations
         better = [action for action in result.actions if ".quick" not in action and ".fast" not in action]
         assert len(better) > problem.operations // 2  # the answer is one of them
+
+
+OPERATORS = """more = 6 + 5
+left = more - 4
+total = left * 3
+each = total / 7
+area = each ** 2
+answer(factorial(area))"""
+
+
+def test_operators_of_a_program_are_calls_of_tools_and_factorials_have_a_name() -> None:
+    env = GsmHardEnvironment(Problem("p", "How many?", 362_880.0, None, 6))
+    result = TapeAgent(ScriptedLM(lambda request, sample: OPERATORS)).run(
+        env, budget=Budget.of(steps=20, usd=1, seconds=20)
+    )
+    assert result.success, result
+    kinds = [action.partition(".")[0] for action in result.actions[:-1]]
+    assert kinds == ["add", "subtract", "multiply", "divide", "power", "factorial"]
+
+
+@pytest.mark.parametrize("text", ["answer(7 % 2)", "answer(7 // 2)", "answer(sum([7, 2]))"])
+def test_arithmetic_that_is_no_tool_is_refused(text: str) -> None:
+    d = GsmHardEnvironment(PROBLEMS[0]).prompt_format("chat")
+    assert not d.read_plan(ToolState(), text).valid
 
 
 def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
@@ -91,8 +116,7 @@ def test_the_command_line_plays_a_file_under_a_budget(tmp_path: Path, capsys: py
     data, replies = tmp_path / "two.jsonl", tmp_path / "replies.json"
     rows = [{"input": f"What is {i} and {i}?", "code": "1 + 1", "target": 2.0 * i} for i in (3, 4)]
     data.write_text("\n".join(map(json.dumps, rows)))
-    plan = {"calls": [{"tool": "add.exact", "arguments": {"a": 3, "b": 3}}], "answer": "#1"}
-    replies.write_text(json.dumps([json.dumps(plan)]))
+    replies.write_text(json.dumps(["answer(add_exact(3, 3))"]))
     args = ["run", "gsm_hard", "--data", str(data), "--budget", "seconds=1.0,usd=0.03", "--agent", "open_loop"]
     assert main([*args, "--model", f"scripted:{replies}", "--out", str(tmp_path / "run")]) == 0
     printed = capsys.readouterr().out

@@ -195,12 +195,8 @@ def test_a_hostile_page_is_shown_as_data_and_decides_nothing() -> None:
 
 
 def test_react_has_the_same_tools_without_the_notes() -> None:
-    steps = [
-        {"tool": "search", "arguments": {"query": "Iron Gym day pass"}},
-        {"tool": "scrape", "arguments": {"address": GYM}},
-        {"tool": "answer", "arguments": {"value": "9"}},
-    ]
-    model = ScriptedLM([json.dumps({"thought": "", "call": step}) for step in steps], obey=True)
+    steps = ['found = search("Iron Gym day pass")', f'page = scrape("{GYM}")', 'answer("9")']
+    model = ScriptedLM(steps, obey=True)
     result = ReactAgent(model).run(WebEnvironment(TASK, Web(PAGES)))
     assert result.success
     assert "note(" not in model.requests[0].prompt[0].content  # type: ignore[union-attr]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +9,7 @@ from tape.budget import Budget, Resources
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, Uniform, tool
+from tests.tape.tools.helpers import fixed_action, obtained, program
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 
@@ -62,20 +61,22 @@ def asked(request: Request) -> str:
 
 
 def planner(choose: Callable[[str], Calls]) -> ScriptedLM:
-    """A model that plans what is chosen from the prompt; free acts make the next call of the same plan."""
+    """A model that plans what is chosen from the prompt; free acts make the next call of the same plan.
+
+    It answers with all results, since a program makes no pure call whose result it does not need.
+    """
 
     def reply(request: Request, sample: int) -> str:
         del sample
-        plan, done = choose(asked(request)), len(re.findall(r"^#\d+ \S+\(", asked(request), re.MULTILINE))
+        plan, done = choose(asked(request)), len(obtained(request))
+        final = [f"#{number}" for number in range(1, len(plan) + 1)] if len(plan) > 1 else "#1"
         if request.role == "plan":
-            calls = [{"tool": name, "arguments": arguments} for name, arguments in plan[done:]]
-            return json.dumps({"calls": calls, "answer": f"#{len(plan)}"})
+            return program(plan[done:], final, request)
         if request.role == "act":
-            [fixed] = re.findall(r"^The next action is (.*)\.$", asked(request), re.MULTILINE) or [None]
+            fixed = fixed_action(request)
             if fixed is not None:
-                return json.dumps({"thought": "as planned", "action": fixed})
-            name, arguments = plan[done] if done < len(plan) else ("answer", {"value": f"#{done}"})
-            return json.dumps({"thought": "next", "call": {"tool": name, "arguments": arguments}})
+                return fixed
+            return program(plan[done:], final, request).splitlines()[0]
         assert request.role == "score"
         return "right"
 
@@ -84,7 +85,7 @@ def planner(choose: Callable[[str], Calls]) -> ScriptedLM:
 
 def obedient() -> ScriptedLM:
     """A model that plans to drop a table, and to archive it once its prompt has the refusal."""
-    return planner(lambda prompt: ARCHIVE if "refused: drop" in prompt else DROP)
+    return planner(lambda prompt: ARCHIVE if "it was refused" in prompt else DROP)
 
 
 def stubborn() -> ScriptedLM:

@@ -85,15 +85,13 @@ class BilledLM(ScriptedLM):
 def written(request: Request, sample: int) -> str:
     """A plan; another one where a payment has failed."""
     del sample
-    return plan("bob", via="card") if "failed: pay" in str(request.prompt) else plan("ann", "bob", via="account")
+    return plan("bob", via="card") if "declined" in str(request.prompt) else plan("ann", "bob", via="account")
 
 
 def plan(*people: str, via: str) -> str:
     """A plan that pays people and posts that it is done."""
-    calls: list[dict[str, Any]] = [{"tool": "balance", "arguments": {}}]
-    calls += [{"tool": "pay", "arguments": {"person": person, "via": via}} for person in people]
-    calls.append({"tool": "post", "arguments": {"text": "paid"}})
-    return json.dumps({"calls": calls, "answer": "done"})
+    calls = [f"pay({person!r}, via={via!r})" for person in people]
+    return "\n".join(["left = balance()", *calls, 'post("paid")', 'answer("done" if left > 0 else "broke")'])
 
 
 def tools_of(database: Path, port: int, instant: Instants) -> list[Tool]:

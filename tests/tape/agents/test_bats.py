@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
@@ -38,9 +36,7 @@ def test_the_model_reads_it_before_each_action() -> None:
 
     def model(request: Request, sample: int) -> str:
         prompts.append(request.prompt[-1].content if not isinstance(request.prompt, str) else request.prompt)
-        done = {"tool": "answer", "arguments": {"value": "#1"}}
-        call = {"tool": "add", "arguments": {"a": 1, "b": 2}} if len(prompts) == 1 else done
-        return json.dumps({"thought": "", "call": call})
+        return "add(1, 2)" if len(prompts) == 1 else "answer(r1)"
 
     result = BatsAgent(ScriptedLM(model)).run(ToolEnvironment("Add 1 and 2.", [add], budget="$0.01, 4 steps"))
     assert (result.end_state, result.answer) == ("success", 3)

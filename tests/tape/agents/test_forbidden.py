@@ -27,7 +27,7 @@ PLANNERS: list[type[Agent]] = [TapeAgent, PlanAndActAgent]
 
 def talked_into_it() -> ScriptedLM:
     """A model that plans to archive a table, and to drop it as soon as it has looked at it; to look comes first."""
-    return planner(lambda prompt: DROP if "rows of t" in prompt and "refused:" not in prompt else ARCHIVE)
+    return planner(lambda prompt: DROP if "rows of t" in prompt and "it was refused" not in prompt else ARCHIVE)
 
 
 @pytest.mark.parametrize("agent", [*PLANNERS, ReactAgent])
@@ -62,7 +62,7 @@ def test_planned_refuses_what_a_result_has_talked_the_model_into() -> None:
 def told_to_do_it_again() -> ScriptedLM:
     """A model that plans to drop a table once, and wants to drop it again and again once it reads that it is gone."""
     again = [*DROP, *DROP[1:], *DROP[1:]]
-    return planner(lambda prompt: again if "t is gone" in prompt and "refused:" not in prompt else DROP)
+    return planner(lambda prompt: again if "t is gone" in prompt and "it was refused" not in prompt else DROP)
 
 
 def test_planned_refuses_a_planned_call_that_a_result_asks_for_again() -> None:

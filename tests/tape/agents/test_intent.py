@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tape.agents.annotated import AnnotatedPlan
@@ -12,6 +10,7 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
 from tape.tools import ToolEnvironment, tool
+from tests.tape.tools.helpers import asked as asked_now
 
 
 def annotated(action: str, usd: int, success: float) -> AnnotatedPlan:
@@ -39,8 +38,7 @@ def test_it_plans_again_before_each_action() -> None:
         asked.append(request.role)
         if request.role != "plan":
             return "right"
-        calls = [{"tool": "add", "arguments": {"a": 1, "b": 2}}] if "= 3" not in str(request.prompt) else []
-        return json.dumps({"calls": calls, "answer": "#1"})
+        return "answer(r1)" if "r1 = " in asked_now(request) else "r1 = add(1, 2)\nanswer(r1)"
 
     agent = load("tape.agents", "intent")(ScriptedLM(model))
     result = agent.run(ToolEnvironment("Add 1 and 2.", [add], budget="$0.01, 3 steps"))
@@ -56,7 +54,7 @@ def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode(name: str
         raise AssertionError("it was refused")
 
     def model(request: Request, sample: int) -> str:
-        return json.dumps({"calls": [{"tool": "delete", "arguments": {}}], "answer": "#1"})
+        return "gone = delete()\nanswer(gone)"
 
     agent = load("tape.agents", name)(ScriptedLM(model))
     result = agent.run(ToolEnvironment("Delete.", [delete], budget="$0.01, 3 steps"), approve=lambda _: False)

@@ -39,12 +39,12 @@ def test_nothing_is_executed_and_only_planning_is_paid() -> None:
     world, trace, parent = Cleaning(), TraceWriter("x"), Ledger()
     planned = TapeAgent(obedient()).plan(world.environment(), budget=CAPS, trace=trace, parent=parent)
     assert world.done == []
-    assert planned.path == ('look(table="t")', 'drop(table="t")', "answer(value=#2)")
+    assert planned.path == ('look(table="t")', 'drop(table="t")', "answer([r1, r2])")
     assert planned
     assert parent.used["steps"] == 0
     assert {kind: kind_of(kind).count(str(amount)) for kind, amount in planned.spent.items()} == dict(parent.used)
     purposes = {event.purpose for event in trace.events if isinstance(event, LedgerEvent)}
-    assert purposes == {"lm:plan", "lm:score"}
+    assert purposes == {"lm:plan"}
     assert not any(isinstance(event, ActedEvent | FinishedEvent) for event in trace.events)
     assert parent.reserved == Resources()
 
@@ -83,7 +83,7 @@ def test_the_path_is_the_one_that_run_begins_with(settings: dict[str, Any], seed
     assert list(planned.path) == selected.actions
     counts = {kind: kind_of(kind).count(str(amount)) for kind, amount in planned.cost.items() if kind in caps}
     assert counts == {kind: count for kind, count in selected.consumption.items() if count}
-    [folded] = [event for event in trace.events if isinstance(event, GraphFoldedEvent)]
+    folded = next(event for event in trace.events if isinstance(event, GraphFoldedEvent))
     assert planned.graph.to_dict(start=folded.graph["start"]) == folded.graph
 
 
@@ -102,7 +102,7 @@ def good(name: str) -> str:
 def finding(request: Request, sample: int) -> str:
     del sample
     if request.role == "plan":
-        return '{"calls": [{"tool": "find.quick", "arguments": {"name": "a"}}], "answer": "#1"}'
+        return 'found = find("a")\nanswer(found)'
     return "right"
 
 
@@ -135,7 +135,7 @@ def test_alternatives_are_the_next_best_paths() -> None:
     [other] = planned.alternatives
     assert type(other) is PricedPath
     assert (other.path, other.cost) == (
-        ('find.quick(name="a")', "answer(value=#1)"), {"usd": Decimal("0.001"), "steps": 2}
+        ('find.quick(name="a")', "answer(found)"), {"usd": Decimal("0.001"), "steps": 2}
     )  # fmt: skip
     assert other.value is not None
     assert planned.value is not None
@@ -155,7 +155,7 @@ def test_where_nothing_fits_it_is_false_and_has_the_explanation_of_run() -> None
     world, model, caps = Cleaning(), obedient(), Budget.of(usd="0.005")
     planned = TapeAgent(model, on_limit="final_answer").plan(world.environment(), budget=caps)
     assert (bool(planned), planned.path, planned.end_state, world.done) == (False, (), "infeasible", [])
-    assert {request.role for request in model.requests} == {"plan", "score"}, "no final answer either"
+    assert {request.role for request in model.requests} == {"plan"}, "no final answer either"
     assert "$0.012" in planned.detail
     result = TapeAgent(obedient()).run(world.environment(), budget=caps)
     assert planned.explanation == result.explanation is not None

@@ -26,10 +26,10 @@ from tape.tools import ToolEnvironment, tool
 from tape.trace import ResumedEvent, TraceWriter, read_trace
 from tests.places import ROOT
 from tests.tape.agents.kill_sweep import PEOPLE
+from tests.tape.tools.helpers import obtained
 
-LOOK = {"tool": "look", "arguments": {"place": "home"}}
-SEND = {"tool": "send", "arguments": {"to": "ann"}}
-PLAN = json.dumps({"calls": [LOOK, SEND], "answer": "#2"})
+LOOK, SEND = 'seen = look("home")', 'sent = send("ann")'
+PLAN = f"{LOOK}\n{SEND}\nanswer(sent if seen else None)"
 made: list[str] = []
 
 
@@ -119,7 +119,7 @@ def test_an_interrupt_is_gone_on_from(tmp_path: Path) -> None:
     assert resumed.description() == 'resumed: it had ended as interrupted; under way was send(to="ann") (retry)'
     told = " ".join(result.why().split())
     assert f"It was {resumed.description()}; booked for what was under way: 1 step and $0.01." in told
-    assert "In all 1 call, 4 steps, 327 tokens and $0.04 were used." in told
+    assert "In all 1 call, 4 steps, 230 tokens and $0.04 were used." in told
     again.model = ScriptedLM([])  # whoever asks for more gets what came of it
     assert again.resume(trace, tools=TOOLS) == result
 
@@ -186,7 +186,7 @@ def test_a_link_leads_to_the_one_trace_there_is(tmp_path: Path) -> None:
 
 def test_a_final_answer_is_asked_for_again_where_the_limit_is_raised(tmp_path: Path) -> None:
     def script(request: Any, sample: int) -> str:
-        return json.dumps({"answer": "unknown"}) if request.role == "answer" else PLAN
+        return 'answer("unknown")' if request.role == "answer" else PLAN
 
     def player() -> TapeAgent:
         return TapeAgent(ScriptedLM(script), extend=0, scorer="declared", num_plans=2, on_limit="final_answer")
@@ -211,7 +211,7 @@ def test_who_approves_from_now_on_is_not_asked_about_what_was_done(tmp_path: Pat
         trace, tools=TOOLS, on_unfinished="assume_done", approve_when=lambda request: True,
         approve=lambda request: asked.append(request.action) is None,
     )  # fmt: skip
-    assert (result.success, asked) == (True, ["answer(value=#2)"])
+    assert (result.success, asked) == (True, ["answer(value=#2 if #1 else None)"])
 
 
 def test_an_enclosing_ledger_has_to_be_as_it_was(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def goal(place: str) -> str:
     sys.path.insert(0, str(tmp_path))
     from shop_tools import goal  # type: ignore[import-not-found]
 
-    plan = json.dumps({"calls": [{"tool": "goal", "arguments": {"place": "home"}}], "answer": "#1"})
+    plan = 'answer(goal("home"))'
     player = TapeAgent(ScriptedLM([plan] * 9), extend=0, scorer="declared", num_plans=1)
     trace = tmp_path / "t.jsonl"
     player.run(ToolEnvironment("Look.", [goal], budget="$0.01, 5 steps"), trace=trace)
@@ -342,13 +342,10 @@ def goal(place: str) -> str:
 
 @pytest.mark.parametrize("kind", [ReactAgent, PlanAndActReplanAgent])
 def test_any_agent_resumes(tmp_path: Path, kind: type[Agent]) -> None:
-    calls = [{"thought": "", "call": LOOK}, {"thought": "", "call": SEND}]
-    final = {"thought": "", "call": {"tool": "answer", "arguments": {"value": "#2"}}}
-    replies = [*map(json.dumps, [*calls, final])]
+    replies = [LOOK, SEND, "answer(r2)"]
 
     def script(request: Any, sample: int) -> str:
-        done = len(re.findall(r"^#\d+ ", request.prompt[-1].content, re.MULTILINE))
-        return "1" if request.role == "score" else replies[min(done, 2)]
+        return "1" if request.role == "score" else replies[min(len(obtained(request)), 2)]
 
     trace = tmp_path / "t.jsonl"
     made.append("stop")

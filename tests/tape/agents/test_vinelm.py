@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tape.agents.annotated import AnnotatedPlan
@@ -12,6 +10,7 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
 from tape.tools import ToolEnvironment, tool
+from tests.tape.tools import helpers
 
 
 def annotated(actions: str, usd: int, success: float) -> AnnotatedPlan:
@@ -49,11 +48,8 @@ def test_it_samples_again_only_where_the_state_is_not_the_predicted_one(failures
         asked.append(request.role)
         if request.role != "plan":
             return "right"
-        first = (
-            {"a": 2, "b": 1} if "failed:" in str(request.prompt) else {"a": 1, "b": 2}
-        )  # what failed is not repeated
-        calls = [{"tool": "add", "arguments": arguments} for arguments in (first, {"a": 2, "b": 2})]
-        return json.dumps({"calls": calls, "answer": "#2"})
+        first = "add(2, 1)" if "out of order" in helpers.asked(request) else "add(1, 2)"  # what failed is not repeated
+        return f"{first}\nanswer(add(2, 2))"
 
     agent = load("tape.agents", "vinelm")(ScriptedLM(model), num_plans=2)
     played = agent.run(ToolEnvironment("Add 2 and 2.", [add], budget="$0.04, 6 steps"))

@@ -92,7 +92,7 @@ def in_states(change: Callable[[Line], object], last: int = 0) -> Callable[[Trac
 def another_call(lines: Trace) -> None:
     """A call that was never made, certified with all that speaks for it."""
     text = json.dumps(lines)
-    lines[:] = json.loads(text.replace("add(a=#1, b=70)", "add(a=#1, b=71)"))
+    lines[:] = json.loads(text.replace("add(a=12, b=70)", "add(a=12, b=71)"))
     for line in lines:
         if line["type"] in ("acted", "sdp_validated") and line["action"]:
             line["action"] = line["action"].replace("b=71", "b=70")

@@ -77,7 +77,7 @@ class Plugin(GsmHardPlugin):
 
 PLUGIN = Plugin()
 """
-CALL = json.dumps({"thought": "", "call": {"tool": "wait.long", "arguments": {"a": 1}}})
+CALL = "wait_long(a=1)"
 
 
 def make_data(folder: Path) -> Path:

@@ -113,7 +113,7 @@ def test_the_selected_path_has_the_greatest_expected_value_and_no_circle(drawn: 
         graph.fold([str(a), str(b)], [f"{number}"])
         graph.set_chance(number, chance)
         graph.set_cost(number, Resources({"steps": 1}))
-    graph.objective = "expect"
+    graph.objective, graph.ends_anywhere = "expect", True
 
     def value(path: list[Any]) -> float:
         end = math.log(max(values[int(path[-1].target)], LEAST))

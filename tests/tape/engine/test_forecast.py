@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from itertools import product
@@ -26,6 +25,7 @@ from tape.tools import Fixed, Likely, Tool, ToolEnvironment, Uniform
 from tape.tools.making import make_tool
 from tape.trace import ActedEvent, ForecastEvent, InfeasibleEvent, TraceWriter, read_trace
 from tests.profiles import examples
+from tests.tape.tools.helpers import obtained, program
 
 Stage = Sequence[tuple[int, float]]
 """The variants of a stage: the most milliseconds of each, and the least as a share of these."""
@@ -45,12 +45,12 @@ def stage(number: int, variants: Stage) -> list[Tool]:
 def run(
     stages: Sequence[Stage], cap: int, seed: int = 0, *, tools: list[Tool] | None = None, **more: Any
 ) -> EpisodeResult:
-    calls = [{"tool": f"work{k}.v0", "arguments": {"site": "a"}} for k in range(len(stages))]
+    calls = [(f"work{k}.v0", {"site": "a"}) for k in range(len(stages))]
 
     def reply(request: Request, sample: int) -> str:
         del sample
-        done = str(request.prompt).count("= 'a ") + str(request.prompt).count('= "a ')
-        return json.dumps({"calls": calls[done:], "answer": "#1"}) if request.role == "plan" else "right"
+        done = len(obtained(request)) if request.role == "plan" else 0
+        return program(calls[done:], "#1", request) if request.role == "plan" else "right"
 
     trace = more.pop("trace", None)
     box = tools or [item for number, variants in enumerate(stages) for item in stage(number, variants)]
@@ -172,8 +172,8 @@ def test_what_a_tool_takes_is_learned_while_it_is_used() -> None:
             return Resources({"seconds": 100})
 
     item = make_tool(work, cost=Quick())
-    plan = {"calls": [{"tool": "work", "arguments": {"site": str(k)}} for k in range(6)], "answer": "#1"}
-    model = ScriptedLM(lambda request, sample: json.dumps(plan) if request.role == "plan" else "right")
+    plan = program([("work", {"site": str(k)}) for k in range(6)], "#1")
+    model = ScriptedLM(lambda request, sample: plan if request.role == "plan" else "right")
     result = TapeAgent(model, costs="expected").run(ToolEnvironment("x", [item]), budget=Budget({"seconds": 3500}))
     assert result.success
     means = [event.rest["seconds"].mean / (6 - event.step) for event in forecasts(result)[:-1]]

@@ -19,7 +19,7 @@ from tape.tools.making import make_tool
 from tape.trace import InfeasibleEvent, PathSelectedEvent, TraceWriter
 from tests.profiles import examples
 from tests.tape.helpers import CORRIDOR, play
-from tests.tape.tools.helpers import TOOLS, script
+from tests.tape.tools.helpers import TOOLS, asked, program, script
 
 PRICE = Price(Decimal("1e-7"), Decimal("4e-7"))
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -54,14 +54,18 @@ def test_the_explanation_is_in_units_before_anything_but_planning_is_spent() -> 
     assert (result.explanation["cause"], result.explanation["left"]) == ("budget", {"usd": 0.002})
     [option] = result.explanation["options"]
     assert (option["caps"], option["proven"]) == ([{"resource": "usd", "ledger": "episode", "cap": 0.003}], True)
-    assert option["plan"][1:] == ["multiply.quick(a=#1, b=7)", "add(a=#2, b=5)", "answer(value=#3)"]
+    assert option["plan"][1:] == [
+        "multiply.quick(a=multiply(a=3, b=4), b=7)",
+        "add(a=multiply(a=multiply(a=3, b=4), b=7), b=5)",
+        "answer(r3)",
+    ]
     [event] = [found for found in trace.events if isinstance(found, InfeasibleEvent)]
     assert (event.text, event.explanation, event.description()) == (text, result.explanation, text)
     assert json.loads(json.dumps(result.explanation)) == result.explanation
     selected = [event for event in trace.events if isinstance(event, PathSelectedEvent)]
-    assert [event.status for event in selected] == ["INFEASIBLE", "INFEASIBLE"]
+    assert [event.status for event in selected] == ["INFEASIBLE"]
     paid = run({"usd": "0.003"}, price=PRICE)  # as much as the plan takes
-    assert (paid.end_state, set(paid.lm_calls)) == ("infeasible", {"plan", "score"})
+    assert (paid.end_state, set(paid.lm_calls)) == ("infeasible", {"plan"})
     assert f"(planning took ${paid.spent['usd']})" in paid.detail
 
 
@@ -92,7 +96,7 @@ def test_the_budget_that_binds_is_named() -> None:
 
 @pytest.mark.parametrize("caps", [{}, {"usd": "0.05", "steps": 9}])
 def test_where_no_plan_comes_to_an_end_it_is_not_the_budget(caps: dict[str, Any]) -> None:
-    result = run(caps, [("unheard_of", {})])
+    result = run(caps, [("add", {"a": "x", "b": 1})], score="ends")
     assert result.end_state == "infeasible"
     assert result.detail == "no plan fits: none of 12 sampled plans comes to an end, and no budget would change that"
     assert result.explanation is not None
@@ -120,8 +124,7 @@ def test_in_the_middle_the_explanation_has_what_the_steps_took() -> None:
     def plan(request: Request, sample: int) -> str:
         if request.role != "plan":
             return "right"
-        calls = [{"tool": "breaks", "arguments": {"part": 1 if "failed: breaks" not in str(request.prompt) else 2}}]
-        return json.dumps({"calls": calls, "answer": "#1"})
+        return program([("breaks", {"part": 2 if "ValueError: no" in asked(request) else 1})], "#1", request)
 
     env = ToolEnvironment("?", [breaks])
     result = TapeAgent(ScriptedLM(plan)).run(env, budget=Budget.of(usd="0.015"))
@@ -214,10 +217,7 @@ def test_the_least_cap_does_and_one_less_does_not(
         make_tool(work, kind=kind, variant=variant, usd=usd / 1000, seconds=seconds)
         for (kind, variant), (usd, seconds) in zip(names, costs, strict=True)
     ]
-    sampled = [
-        json.dumps({"calls": [{"tool": name, "arguments": {"n": n}} for name, n in plan], "answer": f"#{len(plan)}"})
-        for plan in plans
-    ]
+    sampled = [program([(name, {"n": n}) for name, n in plan]) for plan in plans]
 
     def model(request: Request, sample: int) -> str:
         return sampled[sample % len(sampled)] if request.role == "plan" else "right"
@@ -231,6 +231,7 @@ def test_the_least_cap_does_and_one_less_does_not(
         agent = TapeAgent(
             ScriptedLM(model, price=price),
             num_plans=len(plans),
+            score="ends",
             planning_reserve={"seconds": reserve} if "seconds" in caps else {},
         )
         return agent.run(ToolEnvironment("?", tools), budget=Budget(caps))
@@ -271,11 +272,10 @@ def test_the_least_cap_is_that_of_the_cheapest_of_all_samplings() -> None:
             if request.role == "score":
                 return "right"
             samplings.append(sample)
-            name = "dear" if len(samplings) == 1 else "cheap"
-            return json.dumps({"calls": [{"tool": name, "arguments": {}}], "answer": "#1"})
+            return program([("dear" if len(samplings) == 1 else "cheap", {})])
 
         model = ScriptedLM(reply, price=Price(Decimal("1e-5"), Decimal("1e-5")))
-        agent = TapeAgent(model, num_plans=1, resample=1, extend=0)
+        agent = TapeAgent(model, num_plans=1, resample=1, extend=0, score="ends")
         return agent.run(ToolEnvironment("Look it up.", tools), budget=Budget.of(usd=cap))
 
     refused = played("0.03")

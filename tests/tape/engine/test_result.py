@@ -50,7 +50,7 @@ def test_what_was_spent_is_given_in_units() -> None:
 def test_the_answer_is_its_value(agent: Any) -> None:
     env = ToolEnvironment("3 * 4 + 5?", TOOLS, budget=Budget.of(usd=1))
     result = agent(ScriptedLM(script(CALLS, act=follow(CALLS))), horizon=9).run(env)
-    assert result.actions[-1] == "answer(value=#2)"
+    assert result.actions[-1] == "answer(value=17)"
     assert (result.answer, result.spent["usd"]) == (17, Decimal("0.021"))
     stopped = TapeAgent(ScriptedLM(script(CALLS))).run(env, budget=Budget.of(usd="0.001"))
     assert (stopped.end_state, stopped.answer) == ("infeasible", None)

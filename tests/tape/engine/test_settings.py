@@ -149,19 +149,21 @@ TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
 @pytest.mark.parametrize(
     ("domain", "chosen"),
     [
-        (lambda: TOOL_DOMAIN, ("forced", "stop", "exact", "independent")),
-        (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "exact", "independent")),
-        (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "exact", "distinct")),
-        (hypothesising, ("constrained", "partial", "exact", "independent")),
+        (lambda: TOOL_DOMAIN, ("forced", "stop", "exact", "independent", "agreement")),
+        (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "exact", "independent", "agreement")),
+        (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "exact", "distinct", "ends")),
+        (hypothesising, ("constrained", "partial", "exact", "independent", "ends")),
         (
             lambda: ScienceWorldDomain(ScienceTask("boil", 0, "easy", "Boil water.")),
-            ("constrained", "partial", "needed", "distinct"),
+            ("constrained", "partial", "needed", "distinct", "ends"),
         ),
     ],
     ids=["tools", "graded tools", "sokoban", "alfworld", "scienceworld"],
 )
 def test_the_domain_chooses_the_settings_that_are_left_open(domain: Any, chosen: tuple[str, ...]) -> None:
     found = TapeConfig().resolved(domain())
-    assert (found.execution, found.on_infeasible, found.mismatch, found.sampling) == chosen
-    named = TapeConfig(execution="free", on_infeasible="partial", sampling="distinct", mismatch="needed")
+    assert (found.execution, found.on_infeasible, found.mismatch, found.sampling, found.score) == chosen
+    named = TapeConfig(
+        execution="free", on_infeasible="partial", sampling="distinct", mismatch="needed", score="argmax"
+    )
     assert named.resolved(domain()) == named

@@ -97,14 +97,14 @@ def role(operation: Operation) -> str:
 
 def test_each_time_that_it_replans_is_a_plan() -> None:
     events: list[Event] = []
-    TapeAgent(stubborn(), horizon=9).run(
+    result = TapeAgent(stubborn(), horizon=9).run(
         Cleaning().environment(), budget=CAPS, listener=events.append, approve=lambda _: False
     )
     found = operations_of(events)
     lies_well(found)
     replanned = sum(isinstance(event, ReplannedEvent) for event in events)
     assert replanned > 0
-    assert sum(one.kind == "plan" for one in found) == 1 + replanned
+    assert sum(one.kind == "plan" for one in found) == 1 + replanned + result.steps  # after each call it looks again
 
 
 def test_a_step_that_failed_is_a_failed_tool_call() -> None:

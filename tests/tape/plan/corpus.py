@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[Vocabulary, str, str]] = {
     "an effect in a branch": (SHOP, "x = send_email('a', 'b') if query('a') else 1", "send_email changes something"),
     "an effect behind and": (SHOP, "x = query('a') and send_email('a', 'b')", "send_email changes something"),
     "an effect behind a comparison": (SHOP, "x = 1 < 2 < send_email('a', 'b')", "send_email changes something"),
-    "a loop": (SHOP, "for r in rows('a'):\n  send_email('a', 'b')", "a loop is not allowed"),
+    "a loop": (SHOP, "for r in rows('a'):\n  send_email('a', 'b')", "a loop is not allowed (there is: "),
     "a branch": (SHOP, "if query('a'):\n  send_email('a', 'b')", "`if` (there is: a if condition else b)"),
     "a definition": (SHOP, "def f(x):\n  send_email('a', 'b')", "a definition is not allowed"),
     "two for": (SHOP, "x = [a for b in rows('a') for a in b]", "a comprehension has one `for`"),

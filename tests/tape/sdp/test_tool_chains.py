@@ -28,7 +28,7 @@ from tape.tools.state import UNSAID
 from tape.trace import Event, TraceWriter
 from tests.profiles import examples
 from tests.tape.aec.toy import of_type
-from tests.tape.tools.helpers import computing, follow, script
+from tests.tape.tools.helpers import computing, follow, program, script
 
 Plan = list[tuple[str, dict[str, Any]]]
 PLAN: Plan = [
@@ -153,7 +153,11 @@ def test_where_no_tool_can_do_it_any_more_it_is_replanned_at_once() -> None:
 def test_what_would_be_refused_is_no_attempt_and_costs_no_step() -> None:
     """The model repeats a call that has failed, for which no target asks; it is asked again, then for another plan."""
     env = ToolEnvironment("Find a pear.", [find_cheap, find_dear])
-    reply = script(CHEAP, CHEAP, [("find.dear", {"what": "pear"})], act=follow(CHEAP))
+    plans, act = iter([CHEAP, CHEAP, [("find.dear", {"what": "pear"})]]), script(act=follow(CHEAP))
+
+    def reply(request: Request, sample: int) -> str:
+        return program(next(plans), None, request) if request.role == "plan" else act(request, sample)
+
     result, events = played(reply, env, None, "sample", sdp={"attempts": 1}, budget=Budget.of(steps=9))
     assert result.actions == ['find.cheap(what="pear")', 'find.dear(what="pear")', "answer(value=#1)"]
     assert moves(events)[1].reason.startswith("in 4 samples nothing untried was written: find.cheap")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
 
 from tape.budget import Budget
-from tape.lm.base import JsonSchema, Request
+from tape.lm.base import Choice, Request
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, call
 from tape.tools.domain import ToolDomain
@@ -112,12 +112,6 @@ def actions(draw: st.DrawFn) -> str:
     return draw(made)
 
 
-def every(made: Call) -> bool:
-    """All calls are pure."""
-    del made
-    return True
-
-
 def after(*calls: Call, state: ToolState | None = None) -> ToolState:
     """The predicted state after some calls."""
     state = state or ToolState()
@@ -126,8 +120,76 @@ def after(*calls: Call, state: ToolState | None = None) -> ToolState:
     return state
 
 
+Calls = Sequence[tuple[str, dict[str, Any]]]
+"""Names of tools, their variants included, and arguments; ``"#k"`` is the k-th result of the episode."""
+
+
+def program(calls: Calls, final: Any = None, request: Request | None = None) -> str:
+    """A program of some calls and an answer.
+
+    Args:
+        calls: The calls.
+        final: What it answers; by default the last result. A mapping's items are the fields of the answer, where the
+            request shows fields.
+        request: What is shown: its results so far are named as they are there, and so are its tools.
+    """
+    known = [] if request is None else obtained(request)
+    first = 1 + max([int(name[1:]) for name in known], default=0)
+    names = [*known, *(f"r{number}" for number in range(first, first + len(calls)))]
+    shown = "" if request is None else prompt(request)
+    lines = [
+        f"{name} = {_tool(tool, shown)}({', '.join(f'{key}={_value(value, names)}' for key, value in given.items())})"
+        for name, (tool, given) in zip(names[len(known) :], calls, strict=True)
+    ]
+    return "\n".join([*lines, answering(f"#{len(names)}" if final is None else final, names, shown)])
+
+
+def answering(final: Any, names: Sequence[str], shown: str = "") -> str:
+    """The line that answers."""
+    if isinstance(final, dict) and "End with answer(value" not in shown:
+        return f"answer({', '.join(f'{key}={_value(value, names)}' for key, value in final.items())})"
+    return f"answer({_value(final, names)})"
+
+
+def _tool(name: str, shown: str) -> str:
+    """A tool as programs name it: by its kind, where the prompt shows no name of the variant."""
+    kind, _, variant = name.partition(".")
+    each = f"{kind}_{variant}"
+    return each if variant and (not shown or f"{each}(" in shown) else kind
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression in which each ``#k`` is a result."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text in which each ``#k`` is filled by a result."""
+
+    text: str
+
+
+def _value(value: Any, names: Sequence[str]) -> str:
+    """A value in a program; a number of no result becomes a name that is not there."""
+    if isinstance(value, Code):
+        return re.sub(r"#[0-9]+", lambda found: _value(found[0], names), value.text)
+    if isinstance(value, Filled):
+        return f"f{re.sub(r'#[0-9]+', lambda found: f'{{{_value(found[0], names)}}}', value.text)!r}"
+    if isinstance(value, str) and re.fullmatch(r"#\d+", value):
+        number = int(value[1:])
+        return names[number - 1] if 1 <= number <= len(names) else f"r{900 + number}"
+    if isinstance(value, list):
+        return f"[{', '.join(_value(item, names) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_value(item, names)}' for key, item in value.items())}}}"
+    return repr(value)
+
+
 def script(
-    *plans: Sequence[tuple[str, dict[str, Any]]],
+    *plans: Calls,
     answers: Sequence[Any] = (),
     score: str = "right",
     select: str = "1",
@@ -136,31 +198,30 @@ def script(
 ) -> Callable[[Request, int], str]:
     """A scripted model for the chat prompt format.
 
-    All samples of a planning round are its plan; after the last plan it goes on with that. A plan's answer is its last
-    result unless given. ``act`` answers act requests whose action is not fixed, ``project`` requests to read.
+    All samples of a planning round are its plan; after the last plan it goes on with that. Requests of one history at
+    other temperatures than the first are of its round. A plan's answer is its last result unless given. ``act`` answers
+    act requests whose action is not fixed, ``project`` requests to read.
     """
-    rounds: list[Request] = []
+    rounds: list[tuple[str, float]] = []
 
     def reply(request: Request, sample: int) -> str:
         if request.role == "plan":
-            if sample == 0 or not rounds:
-                rounds.append(request)
+            this = asked(request).partition("\n\n(Budget left")[0], request.temperature
+            if not rounds or this[0] != rounds[-1][0] or (sample == 0 and this == rounds[-1]):
+                rounds.append(this)
             number = min(len(rounds), len(plans)) - 1
-            plan = plans[number]
-            final = answers[number] if number < len(answers) else f"#{_obtained(request) + len(plan)}"
-            calls = [{"tool": name, "arguments": arguments} for name, arguments in plan]
-            return json.dumps({"calls": calls, "answer": final})
+            return program(plans[number], answers[number] if number < len(answers) else None, request)
         if request.role == "act":
             fixed = fixed_action(request)
             if fixed is not None:
-                return json.dumps({"thought": "as planned", "action": fixed})
+                return fixed
             assert act is not None, "an action was asked for"
             return act(request)
         if request.role == "project":
             assert project is not None, "a reading was asked for"
             return project(request)
         if request.role == "answer":
-            return json.dumps({"answer": "#1"})
+            return answering("#1", obtained(request))
         return {"score": score, "select": select}[request.role]
 
     return reply
@@ -180,22 +241,22 @@ def asked(request: Request) -> str:
 
 def fixed_action(request: Request) -> str | None:
     """The action that an act request asks for, if it asks for one."""
-    assert isinstance(request.constraint, JsonSchema)
-    properties = request.constraint.model.model_json_schema()["properties"]
-    return properties["action"]["const"] if "action" in properties else None
+    return request.constraint.options[0] if isinstance(request.constraint, Choice) else None
 
 
-def _obtained(request: Request) -> int:
-    return int(re.findall(r"The next result will be #(\d+)", prompt(request))[-1]) - 1
+def obtained(request: Request) -> list[str]:
+    """The names of the results so far, as the prompt has them."""
+    return re.findall(r"^(r\d+) = .*  # -> ", asked(request), re.MULTILINE)
 
 
-def follow(plan: Sequence[tuple[str, dict[str, Any]]], final: Any = None) -> Callable[[Request], str]:
+def follow(plan: Calls, final: Any = None) -> Callable[[Request], str]:
     """Answers act requests by the next call of a plan, counting the results in the prompt; then answers."""
 
     def act(request: Request) -> str:
-        done = len(re.findall(r"^#\d+ \S+\(", asked(request), re.MULTILINE))
-        name, arguments = plan[done] if done < len(plan) else ("answer", {"value": final or f"#{done}"})
-        return json.dumps({"thought": "next", "call": {"tool": name, "arguments": arguments}})
+        done = len(obtained(request))
+        if done < len(plan):
+            return program(plan[done : done + 1], None, request).partition("\n")[0]
+        return answering(final or f"#{done}", obtained(request), prompt(request))
 
     return act
 

@@ -18,9 +18,14 @@ from tape.tools.calls import LONGEST_VALUE
 from tape.tools.making import make_tool
 from tape.trace import LedgerEvent, TraceWriter
 from tests.tape.deadlines import TimeUp
+from tests.tape.tools.helpers import program
 
 SLACK = 10.0
 """Seconds beyond a deadline that no episode may take, on however busy a machine."""
+
+
+ONE_CALL = "r1 = t()\nanswer(r1)"
+"""The program that calls the tool t."""
 
 
 class Mute(Exception):
@@ -64,7 +69,7 @@ def returning(value: Callable[[], Any], *, later: bool = False) -> Tool:
 
 
 def play(item: Tool, *, final: Any = "#1", arguments: dict[str, Any] | None = None, **caps: Any) -> EpisodeResult:
-    plan = json.dumps({"calls": [{"tool": item.name, "arguments": arguments or {}}], "answer": final})
+    plan = program([(item.name, arguments or {})], final)
     env = ToolEnvironment("task", [item])
     played = OpenLoopAgent(ScriptedLM([plan])).run(env, budget=Budget.of(**({"usd": 1} | caps)))
     require_writable(played)

@@ -17,10 +17,9 @@ from tape.engine.select import SolverSelector
 from tape.tools import Tool, tool
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
-from tape.tools.plans import in_order
 from tape.tools.state import ToolState
 from tape.tools.variants import Variant, affordable, best_assignment
-from tests.tape.tools.helpers import domain, every, plans
+from tests.tape.tools.helpers import domain, plans
 
 RESOURCES = ("usd", "seconds", "tokens")
 
@@ -50,6 +49,19 @@ def built(here: ToolDomain, calls: list[Call]) -> tuple[PlanGraph, list[str]]:
     return graph, actions
 
 
+def once(calls: list[Call]) -> list[Call]:
+    """A plan of pure calls as it is read: each is made once, and those that take its result refer to that."""
+    made: list[Call] = []
+    numbers: dict[int, int] = {}
+    for number, one in enumerate(calls, 1):
+        named = one.renumbered(lambda k: numbers[k])
+        same = next((k for k, other in enumerate(made, 1) if other.symbol == named.symbol), None)
+        if same is None:
+            made.append(named)
+        numbers[number] = same or len(made)
+    return made
+
+
 def paths(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
     """All maximal paths from a node, by their actions."""
     out = [edge for edge in graph.edges() if edge.source == node]
@@ -59,7 +71,7 @@ def paths(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
 @given(plans(most=4))
 def test_every_combination_of_variants_is_a_path_and_nothing_else_is(calls: list[Call]) -> None:
     here = domain()
-    calls = [*in_order(calls, pure=every), answer(1)]
+    calls = [*once(calls), answer(1)]
     graph, actions = built(here, calls)
     expected = set(product(*(here.variants(ToolState(), action) for action in actions)))
     found = paths(graph, here.key(ToolState()))
@@ -67,12 +79,12 @@ def test_every_combination_of_variants_is_a_path_and_nothing_else_is(calls: list
     assert set(found) == expected
 
 
-def test_states_that_used_the_same_variants_are_one() -> None:
+def test_states_are_one_whatever_variants_led_to_them() -> None:
     here = domain()
     calls = [call("multiply", "quick", a=1, b=k) for k in range(6)]
     graph, _ = built(here, [*calls, answer("#6")])
-    # After k calls of two variants there are k + 1 states, not 2 ** k.
-    assert len(graph.nodes) == sum(k + 1 for k in range(7)) + 7
+    # After k calls of two variants there is one state, not 2 ** k; the last one has answered.
+    assert len(graph.nodes) == 7 + 1
 
 
 def test_every_state_on_the_way_is_supported_by_the_plan_once() -> None:
@@ -95,7 +107,7 @@ def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
     calls: list[Call], failures: list[tuple[int, str]]
 ) -> None:
     here = domain()
-    calls = [*in_order(calls, pure=every), answer(1)]
+    calls = [*once(calls), answer(1)]
     state = ToolState()
     for number, variant in failures:
         made = calls[number % len(calls)]
@@ -130,7 +142,7 @@ def problems(draw: st.DrawFn) -> tuple[list[Tool], list[Call], dict[str, int]]:
             quality = draw(st.none() | st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]))
             tools.append(made_tool(kind, f"v{number}", cost, quality))
     named = [Call(made.kind, "v0", made.args) for made in draw(plans(most=5))]
-    calls = [*in_order(named, pure=every), answer(1)]
+    calls = [*once(named), answer(1)]
     return tools, calls, {name: draw(st.integers(0, 16)) for name in kinds}
 
 
@@ -144,22 +156,24 @@ def test_the_solver_finds_what_trying_every_assignment_finds(
     for actions in product(*(here.variants(ToolState(), made.text) for made in calls)):
         used = sum((here.cost(ToolState(), action) for action in actions), Resources())
         if all((used[kind] or 0) <= left for kind, left in remaining.items()):
-            quality = prod(here.toolbox.find(parse(a)).quality or 1.0 for a in actions[:-1])
+            quality = prod(map(here.quality, actions))
             best = quality if best is None else max(best, quality)
 
     graph, _ = built(here, calls)
     for edge in graph.edges():
         graph.set_cost(edge.id, here.cost(graph.state(edge.source), edge.action))
+        graph.set_chance(edge.id, here.quality(edge.action))
+    graph.objective = "expect"
     for node in graph.nodes:
         if here.is_end(graph.state(node)):
-            graph.set_reward(node, here.quality(graph.state(node)), goal=True)
+            graph.set_reward(node, 1.0, goal=True)
     start = here.key(ToolState())
     found = asyncio.run(SolverSelector("labelling").select(graph, start, remaining, 100 * len(calls)))
     # Where no answer can be paid there is no path to one.
     at_end = bool(found.path) and here.is_end(graph.state(graph.edge(found.path[-1]).target))
     assert at_end == (best is not None)
     if best is not None:
-        assert here.quality(graph.state(graph.edge(found.path[-1]).target)) == pytest.approx(best)
+        assert prod(here.quality(graph.edge(number).action) for number in found.path) == pytest.approx(best)
         spent = sum((graph.edge(number).cost for number in found.path), Resources())
         assert all((spent[kind] or 0) <= left for kind, left in remaining.items())
 

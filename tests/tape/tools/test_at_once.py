@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,20 @@ from tape.analysis.why import about
 from tape.approval import Approval, ApprovalRequest
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
+from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.testing.line import Line, LineModel
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.trace import ActedEvent, InfeasibleEvent, LedgerEvent, ScheduledEvent, read_trace
-from tests.tape.tools.helpers import script
+from tests.tape.tools.helpers import Calls, asked, program, script
 
-Plan = Sequence[tuple[str, dict[str, Any]]]
-CHAIN: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#2"}), ("d", {"x": "#1", "y": "#3"})]
+CHAIN: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#2"}), ("d", {"x": "#1", "y": "#3"})]
 """``c`` needs ``b`` alone, and ``d`` both."""
+
+
+def results(count: int) -> list[str]:
+    """An answer of the first results, so that no call of them is left out."""
+    return [f"#{number}" for number in range(1, count + 1)]
 
 
 class World:
@@ -83,10 +87,10 @@ class World:
 
 
 def play(
-    world: World, *plans: Plan, budget: str = "$0.04, 9 steps", trace: Path | None = None, parallel: int = 4,
-    answers: Sequence[Any] = (), settings: Mapping[str, Any] | None = None, **run: Any,
+    world: World, *plans: Calls, budget: str = "$0.04, 9 steps", trace: Path | None = None, parallel: int = 4,
+    answers: Sequence[Any] = (), **run: Any,
 ) -> EpisodeResult:  # fmt: skip
-    agent = TapeAgent(ScriptedLM(script(*plans, answers=answers)), parallel=parallel, **(settings or {}))
+    agent = TapeAgent(ScriptedLM(script(*plans, answers=answers)), parallel=parallel, score="ends")
     return agent.run(ToolEnvironment("task", world.tools(), budget=budget), trace=trace, **run)
 
 
@@ -103,13 +107,13 @@ def test_a_call_begins_when_the_results_that_it_names_are_there() -> None:
 def test_no_more_run_at_once_than_allowed(parallel: int) -> None:
     world = World()
     plan = [("a", {"x": n}) for n in range(6)]
-    result = play(world, plan, parallel=parallel, budget="$0.06, 9 steps")
+    result = play(world, plan, parallel=parallel, budget="$0.06, 9 steps", answers=[results(6)])
     assert (result.end_state, world.most, len(world.log)) == ("success", parallel, 6)
 
 
 def test_what_changes_something_runs_alone_and_in_its_turn() -> None:
     world = World(changes=["b"])
-    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3}), ("d", {"x": 4})])
+    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3}), ("d", {"x": 4})], answers=[results(4)])
     assert result.end_state == "success"
     assert world.log[:2] == ["a 1 0", "b 2 0"]
     assert world.most == 2  # c and d
@@ -117,11 +121,11 @@ def test_what_changes_something_runs_alone_and_in_its_turn() -> None:
 
 def test_what_has_begun_is_observed_before_planning_anew(tmp_path: Path) -> None:
     world = World(fails=["a"], waits={"a": "c"})
-    again: Plan = [("a", {"x": 5}), ("d", {"x": "#3", "y": "#2"})]
+    again: Calls = [("a", {"x": 5}), ("d", {"x": "#3", "y": "#2"})]
     trace = tmp_path / "trace.jsonl"
     result = play(world, CHAIN, again, answers=["#4", "#4"], budget="$0.05, 9 steps", trace=trace)
     # b and c have got the numbers 1 and 2, since a has none; what c takes was #2 in the plan.
-    assert result.actions == ["a(x=1)", "b(x=2)", "c(x=#1)", "a(x=5)", "d(x=#3, y=#2)", "answer(value=#4)"]
+    assert result.actions == ["a(x=1)", "b(x=2)", "c(x=#1)", "a(x=5)", "d(x=#3, y=200)", "answer(value=#4)"]
     assert (result.end_state, result.answer, result.used["usd"]) == ("success", 10 * 50 + 200, 50_000)
     assert sorted(world.log) == ["a 1 0", "a 5 0", "b 2 0", "c 20 0", "d 50 200"]
     assert [e.planned for e in read_trace(trace) if isinstance(e, ActedEvent)][1:3] == [None, None]
@@ -129,7 +133,8 @@ def test_what_has_begun_is_observed_before_planning_anew(tmp_path: Path) -> None
 
 def test_what_does_not_fit_waits_for_its_turn() -> None:
     world = World()
-    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.03, 4 steps")
+    plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
+    result = play(world, plan, budget="$0.03, 4 steps", answers=[results(3)])
     assert (result.end_state, world.most, result.used["steps"], result.budget_violations) == ("success", 3, 4, [])
     assert play(World(), CHAIN, budget="$0.03, 9 steps").end_state == "infeasible"
 
@@ -141,8 +146,10 @@ def test_what_is_asked_about_does_not_begin_before_its_turn() -> None:
         asked.append((request.action, [*world.log]))
         return Approval.ALLOW
 
-    plan: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
-    result = play(world, plan, approve=approve, approve_when=lambda request: request.action.startswith("b"))
+    plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
+    result = play(
+        world, plan, answers=[results(3)], approve=approve, approve_when=lambda request: request.action.startswith("b")
+    )
     assert result.end_state == "success"
     assert asked == [("b(x=2)", ["a 1 0"])]
 
@@ -154,8 +161,9 @@ def test_what_is_asked_about_may_depend_on_the_step() -> None:
         asked.append(request.action)
         return Approval.ALLOW
 
-    plan: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
-    result = play(World(), plan, approve=approve, approve_when=lambda request: request.step >= 1)
+    plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
+    late = {"approve_when": lambda request: request.step >= 1}
+    result = play(World(), plan, answers=[results(3)], approve=approve, **late)
     assert result.end_state == "success"
     assert asked[:2] == ["b(x=2)", "c(x=3)"]
 
@@ -163,8 +171,9 @@ def test_what_is_asked_about_may_depend_on_the_step() -> None:
 def test_numbers_stay_right_where_two_calls_come_to_the_same_text() -> None:
     # a fails: so b is #1, and c(x=#2), which has begun, is written as the call that has not: c(x=#1).
     world = World(fails=["a"], waits={"a": "d"})
-    plan: Plan = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#1"}), ("c", {"x": "#2"}), ("d", {"x": "#4"})]
-    result = play(world, plan, [("b", {"x": 9})], budget="$0.05, 9 steps", parallel=8)
+    plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#1"}), ("c", {"x": "#2"}), ("d", {"x": "#4"})]
+    answers = [["#3", "#5"], "#4"]
+    result = play(world, plan, [("b", {"x": 9})], budget="$0.05, 9 steps", parallel=8, answers=answers)
     assert result.actions == ["a(x=1)", "b(x=2)", "c(x=#1)", "d(x=#2)", "b(x=9)", "answer(value=#4)"]
     assert (result.end_state, result.used["usd"]) == ("success", 50_000)
     assert len(world.log) == 5
@@ -190,11 +199,10 @@ def test_a_quicker_plan_is_taken_where_the_best_is_too_late(tmp_path: Path) -> N
 
     def reply(request: Any, sample: int) -> str:
         if request.role == "plan":
-            calls = [{"tool": name, "arguments": arguments} for name, arguments in plans[sample % 2]]
-            return json.dumps({"calls": calls, "answer": "#1"})
+            return program(plans[sample % 2], request=request)
         return "right"
 
-    agent = TapeAgent(ScriptedLM(reply), parallel=2)
+    agent = TapeAgent(ScriptedLM(reply), parallel=2, score="ends")
     result = agent.run(ToolEnvironment("task", world.tools(), budget="$0.04, wall_seconds=20"))
     assert (result.end_state, result.actions[0]) == ("success", "b(x=1)")
 
@@ -203,7 +211,7 @@ def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path) ->
     world = World(waits={"a": "never", "b": "never"})
     trace = tmp_path / "trace.jsonl"
     result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.04, wall_seconds=0.5",
-                  trace=trace)  # fmt: skip
+                  answers=[results(3)], trace=trace)  # fmt: skip
     assert (result.end_state, world.running) == ("budget:wall_seconds", 0)
     assert result.used["usd"] == 30_000  # a in its turn, b and c before theirs
     settled = [e.purpose for e in read_trace(trace) if isinstance(e, LedgerEvent) and e.what == "settle"]
@@ -228,18 +236,24 @@ def test_trace_and_why_tell_when_calls_ran(tmp_path: Path) -> None:
     assert not any(isinstance(event, InfeasibleEvent) for event in events)
 
 
-def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequence[Plan]) -> EpisodeResult:
+def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequence[Calls]) -> EpisodeResult:
     trace.write_text("".join(lines))
     begun = any('"call_begun"' in line for line in lines)  # then a is called again alone, or not at all
     world = World(fails=fails, waits={} if begun else {"a": "c"})
-    agent = TapeAgent(ScriptedLM(script(*plans)), parallel=4)
+    first, later = (script(plan) for plan in plans)
+
+    def reply(request: Request, sample: int) -> str:
+        """The later plan wherever a failure is shown: the script itself has begun anew."""
+        return (later if "This line failed" in asked(request) else first)(request, sample)
+
+    agent = TapeAgent(ScriptedLM(reply), parallel=4, score="ends")
     return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
 
 
 @pytest.mark.parametrize("fails", [[], ["a"]])
 def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None:
     trace = tmp_path / "trace.jsonl"
-    plans: list[Plan] = [CHAIN, [("d", {"x": 7, "y": 1})]]
+    plans: list[Calls] = [CHAIN, [("d", {"x": 7, "y": 1})]]
     world = World(fails=fails, waits={"a": "c"})
     whole = play(world, *plans, budget="$0.16, 30 steps", trace=trace)
     assert whole.answer == (71 if fails else 300)
@@ -261,7 +275,7 @@ def test_an_episode_is_played_again_alike(tmp_path: Path) -> None:
         return ToolEnvironment("task", World().tools(), budget="$0.04, 9 steps")
 
     def agent() -> TapeAgent:
-        return TapeAgent(ScriptedLM(script(CHAIN)), parallel=4)
+        return TapeAgent(ScriptedLM(script(CHAIN)), parallel=4, score="ends")
 
     found = replay([*read_trace(trace)], Played(make, 0, None, agent=agent))
     assert (found.findings, found.unchecked) == ([], [])

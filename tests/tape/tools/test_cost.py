@@ -1,6 +1,5 @@
 """Declared costs: what a call used is below the worst case, or reported as a cost above the declared bound."""
 
-import json
 import logging
 import math
 import random
@@ -18,6 +17,7 @@ from tape.tools import Fixed, Likely, PerUnit, ToolEnvironment, ToolError, Unifo
 from tape.tools.calls import call
 from tape.tools.cost import spreads_of
 from tape.trace import ActedEvent, CostAboveBoundEvent, TraceWriter
+from tests.tape.tools.helpers import program
 
 RNG = random.Random("tools:cost")
 
@@ -48,10 +48,9 @@ def played(cost: PerUnit, text: str) -> tuple[EpisodeResult, TraceWriter]:
         """Say it loudly."""
         return text.upper()
 
-    plan = json.dumps({"calls": [{"tool": "shout", "arguments": {"text": text}}], "answer": "#1"})
     env = ToolEnvironment("shout", [shout], budget=Budget.of(usd="0.001"))
     trace = TraceWriter("x")
-    return OpenLoopAgent(ScriptedLM([plan])).run(env, trace=trace), trace
+    return OpenLoopAgent(ScriptedLM([program([("shout", {"text": text})])])).run(env, trace=trace), trace
 
 
 LETTERS = PerUnit(Resources({"usd": 10}), lambda arguments, result: len(result), at_most=5)

@@ -95,8 +95,7 @@ def test_plain_tools_run_in_the_callers_thread_without_a_deadline() -> None:
         threads.append(threading.current_thread())
         return "here"
 
-    plan = '{"calls": [{"tool": "where", "arguments": {}}], "answer": "#1"}'
-    assert OpenLoopAgent(ScriptedLM([plan])).run(ToolEnvironment("task", [where])).success
+    assert OpenLoopAgent(ScriptedLM(["at = where()\nanswer(at)"])).run(ToolEnvironment("task", [where])).success
     assert threads == [threading.main_thread()]
 
 

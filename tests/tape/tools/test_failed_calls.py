@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, tool
 
-PLAN = json.dumps({"calls": [{"tool": "look", "arguments": {"place": "home"}}], "answer": "#1"})
+PLAN = 'seen = look(place="home")\nanswer(seen)'
 
 
 @tool(usd=0)
@@ -39,8 +38,7 @@ def test_a_call_that_failed_is_in_result_detail_log_and_the_next_prompt(caplog: 
 
 def test_tracebacks_are_kept_where_they_are_asked_for_and_files_hold_them(tmp_path: Path) -> None:
     env = ToolEnvironment("Look.", [look], budget="2 steps", tracebacks=True)
-    call = json.dumps({"thought": "", "call": {"tool": "look", "arguments": {"place": "home"}}})
-    result = ReactAgent(ScriptedLM([call] * 8)).run(env, trace=tmp_path / "t.jsonl")
+    result = ReactAgent(ScriptedLM(['look(place="home")'] * 8)).run(env, trace=tmp_path / "t.jsonl")
     assert 'raise ValueError(f"{place} is dark")' in result.failed_calls[0].traceback
     assert EpisodeResult.model_validate_json(result.model_dump_json()).failed_calls == result.failed_calls
     assert not {"failed_calls", "unproven"} & EpisodeResult(end_state="success", success=True).model_dump().keys()

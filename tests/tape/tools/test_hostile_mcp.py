@@ -340,7 +340,7 @@ def sweep(folder: Path, replies: int, starts: int, seed: str = "hostile") -> dic
     return {"replies": replies + starts, **dict(sorted(ends.items())), "slowest_seconds": round(slowest, 2)}
 
 
-ACT = '{"thought": "", "call": {"tool": "look", "arguments": {"call": %d}}}'
+ACT = "look(call=%d)"
 
 
 def inside_sweep(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> None:

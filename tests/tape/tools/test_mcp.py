@@ -1,7 +1,6 @@
 """Tools of a real MCP server over stdio, started by the test."""
 
 import asyncio
-import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,7 +16,7 @@ from tape.errors import ConfigError, UnknownCostError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, mcp_tools
 from tape.tools.calls import call
-from tests.tape.tools.helpers import script
+from tests.tape.tools.helpers import program, script
 from tests.tape.tools.hostile import Hostile, described, is_running, listing, never
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -32,7 +31,7 @@ def quick(folder: Path) -> list[str]:
 
 
 def plan_of(name: str) -> ScriptedLM:
-    return ScriptedLM([json.dumps({"calls": [{"tool": name, "arguments": {}}], "answer": "done"})])
+    return ScriptedLM([program([(name, {})])])
 
 
 def inside(command: list[str], body: Callable[[list[Tool]], Awaitable[Any]], **settings: Any) -> Any:
@@ -78,8 +77,9 @@ async def called(tools: dict[str, Tool]) -> None:
 async def called_in_the_order_of_the_plan_unless_they_only_read(tools: dict[str, Tool]) -> None:
     plan = [(name, dict[str, Any]()) for name in ("wipe", "append", "look", "look", "append", "look")]
     env = ToolEnvironment("task", [*tools.values()])
-    await OpenLoopAgent(ScriptedLM(script(plan))).arun(env)
-    assert env.answered == ["wipe", "append", "look", "append", "look"]
+    results = [f"#{number}" for number in range(1, 7)]  # so that none is left out
+    await OpenLoopAgent(ScriptedLM(script(plan, answers=[results]))).arun(env)
+    assert env.answered[-1] == ["wipe", "append", "look", "append", "look"]
 
 
 async def played(tools: dict[str, Tool]) -> None:
@@ -208,6 +208,15 @@ def test_tools_outlive_neither_their_server_nor_its_loop(tmp_path: Path) -> None
     env.step("add()")
     assert "another event loop" in env._state.note
     assert "has been stopped" in asyncio.run(afterwards())
+
+
+def test_names_that_programs_have_for_something_else_get_others(tmp_path: Path) -> None:
+    async def body(tools: list[Tool]) -> list[str]:
+        ToolEnvironment("t", tools)
+        return [f"{item.name}({', '.join(item.arguments.model_fields)})" for item in tools]
+
+    server = Hostile(tmp_path, listing(described("sum", {"again": {"type": "boolean"}}), described("print")))
+    assert inside(server.command, body) == ["sum_(again_)", "print_()"]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolFailedError
 from tape.tools.calls import from_mapping
 from tests.tape.conftest import Keep
+from tests.tape.tools.helpers import program
 from tests.tape.tools.hostile import Hostile, described, inside, listing, result
 from tests.tape.tools.hostile_server import NUMBER, answer
 from tests.tape.tools.mcp_corpus import CORPUS
@@ -232,15 +233,12 @@ def test_what_a_model_writes_reaches_the_server_as_it_is(tmp_path: Path, agent: 
     }  # fmt: skip
     server = Hostile(tmp_path, listing(described("look", properties, required=["page-size"])), ways=["echo"])
     arguments: dict[str, Any] = {"page_size": 2**60 + 1, "for_": None, "options": {"dry-run": True, "n": 7}}
-    made = {"tool": "look", "arguments": arguments}
-    answers: list[dict[str, Any]] = [{"thought": "", "calls": [made], "answer": "#1"}]
-    if agent is ReactAgent:
-        final = {"tool": "answer", "arguments": {"value": "#1"}}
-        answers = [{"thought": "", "call": call} for call in (made, final)]
+    whole = program([("look", arguments)])
+    answers = whole.splitlines() if agent is ReactAgent else [whole]
 
     async def play(tools: dict[str, Tool]) -> Any:
         env = ToolEnvironment("t", [*tools.values()])
-        await agent(ScriptedLM([json.dumps(one) for one in answers])).arun(env, budget=Budget.of(steps=9))
+        await agent(ScriptedLM(answers)).arun(env, budget=Budget.of(steps=9))
         return env.answered
 
     wanted = {"page-size": 2**60 + 1, "for": None, "options": {"dry-run": True, "n": 7}}

@@ -26,6 +26,7 @@ from tests.tape.conftest import Keep
 from tests.tape.tools.helpers import follow, script
 from tests.tape.tools.misbehaving import (
     ERRORS,
+    ONE_CALL,
     RESULTS,
     SLACK,
     Mute,
@@ -65,9 +66,8 @@ def test_a_judge_that_fails_ends_the_episode_as_an_error_of_the_environment(erro
     def judge(answer: Any) -> bool:
         raise error
 
-    plan = '{"calls": [{"tool": "t", "arguments": {}}], "answer": "#1"}'
     env = ToolEnvironment("task", [returning(lambda: 1)], judge=judge)
-    played = OpenLoopAgent(ScriptedLM([plan])).run(env)
+    played = OpenLoopAgent(ScriptedLM([ONE_CALL])).run(env)
     assert played.end_state == "env_error"
     assert f"the judge of the answer has failed: {type(error).__name__}" in played.detail
 

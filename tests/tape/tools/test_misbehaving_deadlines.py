@@ -14,7 +14,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment
 from tape.trace import TraceWriter
 from tests.tape.deadlines import TimeUp
-from tests.tape.tools.misbehaving import SLACK, deaf, hanging, made, play, sums
+from tests.tape.tools.misbehaving import ONE_CALL, SLACK, deaf, hanging, made, play, sums
 
 
 @pytest.mark.parametrize("name", ["block", "swallow", "spin", "thread", "child", "generator", "awaitable"])
@@ -31,12 +31,11 @@ def test_a_tool_that_does_not_end_is_left_behind_at_the_deadline(
 
 
 def test_a_tool_is_left_behind_in_a_loop_of_the_caller_too(time_up: TimeUp) -> None:
-    plan = '{"calls": [{"tool": "t", "arguments": {}}], "answer": "#1"}'
     env = ToolEnvironment("task", [made(hanging(time_up)["swallow"])])
     trace = TraceWriter("e")
     began = time.monotonic()
     played = asyncio.run(
-        OpenLoopAgent(ScriptedLM([plan])).arun(env, budget=Budget.of(usd=1, wall_seconds=0.05), trace=trace)
+        OpenLoopAgent(ScriptedLM([ONE_CALL])).arun(env, budget=Budget.of(usd=1, wall_seconds=0.05), trace=trace)
     )
     assert time.monotonic() - began < SLACK
     assert played.end_state == "budget:wall_seconds"
@@ -58,10 +57,9 @@ def test_the_owner_of_an_episode_cancels_it_whatever_the_tool_does(later: bool) 
 
     env = ToolEnvironment("task", [made(swallow if later else block)])
     trace = TraceWriter("e")
-    plan = '{"calls": [{"tool": "t", "arguments": {}}], "answer": "#1"}'
 
     async def owner() -> None:
-        agent = OpenLoopAgent(ScriptedLM([plan]))
+        agent = OpenLoopAgent(ScriptedLM([ONE_CALL]))
         playing = asyncio.create_task(agent.arun(env, budget=Budget.of(usd=1, wall_seconds=600), trace=trace))
         while not begun.is_set():
             await asyncio.sleep(0.001)

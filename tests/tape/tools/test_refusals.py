@@ -8,7 +8,7 @@ from tape.tools import ToolEnvironment
 from tape.tools.calls import parse
 from tape.tools.domain import as_state
 from tape.tools.errors import InvalidCallError
-from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.programs import ProgramFormat
 from tests.tape.tools.helpers import TOOLS, prompt
 
 EXACT, QUICK = "multiply.exact(a=3, b=4)", "multiply.quick(a=3, b=4)"
@@ -34,7 +34,8 @@ def test_it_is_shown_and_no_longer_possible_and_changes_nothing_else() -> None:
     with pytest.raises(InvalidCallError, match=r"multiply\.exact\(a=3, b=4\) was refused"):
         env.domain.require_possible(state, parse(EXACT))
     assert f"refused: {EXACT}" in env.domain.render(state)
-    assert f"refused: {EXACT}" in prompt(ChatToolFormat(env.domain).plan_request(state, {}))
+    shown = "multiply_exact(a=3, b=4)\nWhy: it was refused; do without it\nTool: def multiply_exact("
+    assert shown in prompt(ProgramFormat(env.domain).plan_request(state, {}))
 
 
 def test_it_stays_refused_after_other_calls() -> None:

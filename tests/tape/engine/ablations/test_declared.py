@@ -51,20 +51,26 @@ def test_a_goal_scores_1_and_boxes_on_goals_score_their_share() -> None:
     assert 0.0 < some.mean < GOAL_SCORE, "only an open end's mean counts, and never like a goal"
 
 
-def test_an_answer_scores_its_declared_quality() -> None:
-    @tool(kind="look", variant="cheap", quality=0.5)
+def test_an_answer_scores_as_right_and_a_call_has_its_declared_quality() -> None:
+    @tool(kind="look", variant="cheap", quality=0.4)
     def look_cheap(x: str) -> str:
         """Look."""
         return x
 
-    env = ToolEnvironment("look", [look_cheap])
+    @tool(kind="look", variant="dear", quality=0.8)
+    def look_dear(x: str) -> str:
+        """Look."""
+        return x
+
+    env = ToolEnvironment("look", [look_cheap, look_dear])
     domain = env.domain
     state = domain.project(env.reset(0))
-    seen = domain.outcome(state, 'look.cheap(x="a")').state
-    for before, quality in ((state, 1.0), (seen, 0.5)):
-        assert before is not None
-        after = domain.outcome(before, 'answer(value="a")').state
-        assert scores(env, after) == [Score(quality, quality)]
+    for made, quality in (('look.cheap(x="a")', 0.5), ('look.dear(x="a")', 1.0)):
+        assert domain.quality(made) == quality  # of the best of its kind
+        seen = domain.outcome(state, made).state
+        assert seen is not None
+        after = domain.outcome(seen, 'answer(value="a")').state
+        assert scores(env, after) == [Score(1.0, 1.0)]
 
 
 def test_a_domain_that_declares_nothing_is_refused_before_anything_is_spent() -> None:

@@ -28,7 +28,7 @@ from tape.trace import ActedEvent, LedgerEvent, TraceWriter
 from tape.world import World
 from tape.world.scripted import ScriptedPlayer
 from tests.tape.engine.roles import Weighing, context, options
-from tests.tape.tools.helpers import TOOLS
+from tests.tape.tools.helpers import TOOLS, obtained, program
 
 
 def predicted(lm: ScriptedLM, *actions: str, kinds: Sequence[str] = ("usd",)) -> list[Resources]:
@@ -100,7 +100,7 @@ def look_up(cents: Sequence[int]) -> Tool:
 
 def looking(cents: Sequence[int], cost: str, **switches: Any) -> tuple[EpisodeResult, TraceWriter]:
     """Three calls of a tool that declares $0.05 and really costs something else, under $0.12."""
-    plan = [{"tool": "look", "arguments": {"part": part}} for part in range(3)]
+    plan = [("look", {"part": part}) for part in range(3)]
 
     def reply(request: Request, sample: int) -> str:
         del sample
@@ -108,9 +108,7 @@ def looking(cents: Sequence[int], cost: str, **switches: Any) -> tuple[EpisodeRe
             return max(options(request), key=len)
         if request.role != "plan":
             return {"cost": cost, "score": "right"}[request.role]
-        upcoming = re.search(r"next result will be #(\d+)", str(request.prompt))
-        assert upcoming is not None, request
-        return json.dumps({"calls": plan[int(upcoming[1]) - 1 :], "answer": "#3"})
+        return program(plan[len(obtained(request)) :], "#3", request)
 
     trace = TraceWriter("test", None)
     agent = TapeAgent(ScriptedLM(reply), num_plans=1, max_replans=3, **switches)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,8 +10,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment
-
-Calls = Sequence[tuple[str, dict[str, Any]]]
+from tests.tape.tools.helpers import Calls, program
 
 
 def model(*plans: Calls, right: Callable[[str], bool] = lambda shown: True) -> ScriptedLM:
@@ -20,8 +18,7 @@ def model(*plans: Calls, right: Callable[[str], bool] = lambda shown: True) -> S
 
     def reply(request: Request, sample: int) -> str:
         if request.role == "plan":
-            made = [{"tool": name, "arguments": arguments} for name, arguments in plans[sample % len(plans)]]
-            return json.dumps({"calls": made, "answer": f"#{len(made)}"})
+            return program(plans[sample % len(plans)], request=request)
         return "right" if right(str(request.prompt)) else "wrong"
 
     return ScriptedLM(reply)

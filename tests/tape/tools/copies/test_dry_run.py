@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 from random import Random
@@ -18,7 +17,8 @@ from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.tools.copies import CopyableState, CopyError, PythonObject, SQLite, dry_run
 from tape.trace import DryRunEvent, GraphFoldedEvent, read_trace
-from tests.tape.tools.copies.helpers import Calls, model, run
+from tests.tape.tools.copies.helpers import model, run
+from tests.tape.tools.helpers import Calls, obtained, program
 
 
 @tool(state={"db": "write"}, destructive=True, usd=0)
@@ -48,7 +48,7 @@ def test_what_a_plan_would_destroy_is_seen_before_it_is_made(tmp_path: Path) -> 
 
     plans = [[(name, {"before": "2025"})] for name in ("clean_up", "clean_up_unpaid")]
     result = run(
-        model(*plans, right=lambda shown: "= 2" in shown), [clean_up, clean_up_unpaid],
+        model(*plans, right=lambda shown: "# -> 2" in shown), [clean_up, clean_up_unpaid],
         SQLite(tmp_path / "shop.sqlite"), approve=approve, trace=tmp_path / "trace.jsonl",
     )  # fmt: skip
     assert result.actions == ['clean_up_unpaid(before="2025")', "answer(value=#1)"]
@@ -148,8 +148,8 @@ def test_where_the_world_is_not_what_the_copy_was_is_a_mismatch() -> None:
         return bag[-1]
 
     def reply(request: Request, sample: int) -> str:
-        drawn = "#1 draw()" in str(request.prompt)
-        return json.dumps({"calls": [] if drawn else [{"tool": "draw", "arguments": {}}], "answer": "#1"})
+        del sample
+        return program([] if obtained(request) else [("draw", {})], "#1", request)
 
     bag: list[int] = []
     result = run(ScriptedLM(lambda r, i: reply(r, i) if r.role == "plan" else "right"), [draw], PythonObject(bag))
@@ -174,8 +174,7 @@ def test_what_has_failed_on_a_copy_is_told_before_plans_are_sampled_again() -> N
 
     def reply(request: Request, sample: int) -> str:
         told = "On a copy these calls have failed: pop(at=7): " in str(request.prompt)
-        calls = [{"tool": "pop", "arguments": {"at": 0 if told else 7}}]
-        return json.dumps({"calls": calls, "answer": "#1"}) if request.role == "plan" else "right"
+        return program([("pop", {"at": 0 if told else 7})]) if request.role == "plan" else "right"
 
     result = run(ScriptedLM(reply), [pop], PythonObject([5]))
     assert (result.answer, result.actions, result.mismatches) == (5, ["pop(at=0)", "answer(value=#1)"], 0)
@@ -192,7 +191,7 @@ def test_variants_of_a_call_are_tried_each() -> None:
         return function
 
     tools = [variant("little", 1, "0.01"), variant("much", 5, "0.05")]
-    lm = model([("grow.little", {})], right=lambda shown: "= 5" in shown)
+    lm = model([("grow.little", {})], right=lambda shown: "# -> 5" in shown)
     result = run(lm, tools, PythonObject([0]), budget="$0.10")
     assert (result.actions[0], result.answer) == ("grow.much()", 5)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tape.tools import ToolEnvironment, ToolError
 from tape.tools.copies import Folder
 from tape.tools.mcp import mcp_tools
 from tape.tools.mcp_copies import MOST_SERVERS, without_network
+from tests.tape.tools.helpers import Calls, program
 
 SERVER = Path(__file__).parents[1] / "notes_server.py"
 COSTS = {name: {"usd": 0} for name in ("write", "delete", "names", "call_out")}
@@ -57,13 +57,12 @@ def starts(tmp_path: Path) -> list[str]:
     return (tmp_path / "starts").read_text().splitlines()
 
 
-def model(*plans: Sequence[tuple[str, dict[str, Any]]], right: str) -> ScriptedLM:
+def model(*plans: Calls, right: str) -> ScriptedLM:
     """Writes these plans in turn, and finds an end right that shows a text."""
 
     def answer(request: Request, sample: int) -> str:
         if request.role == "plan":
-            calls = [{"tool": name, "arguments": arguments} for name, arguments in plans[sample % len(plans)]]
-            return json.dumps({"calls": calls, "answer": f"#{len(calls)}"})
+            return program(plans[sample % len(plans)], request=request)
         return "right" if right in str(request.prompt) else "wrong"
 
     return ScriptedLM(answer)
@@ -80,7 +79,7 @@ async def test_two_deletions_are_tried_and_the_better_one_is_carried_out(tmp_pat
     plans = [[("delete", {"pattern": "*"})], [("delete", {"pattern": "*.txt"})]]
     async with mcp_tools(command(tmp_path), costs=COSTS, folder=notes) as tools:
         env = ToolEnvironment("Delete the texts.", tools, state=Folder(notes), budget="3 steps")
-        agent = TapeAgent(model(*plans, right="= 1"), world_model="copy")
+        agent = TapeAgent(model(*plans, right="# -> 1"), world_model="copy")
         result = await agent.arun(env, approve=approve)
     assert (result.end_state, result.answer) == ("success", 1)
     assert [path.name for path in notes.iterdir()] == ["keep.md"]
