@@ -28,10 +28,11 @@ AGENTS = ("tape", "tape_no_grammar", "tape_paper", "react", "react_by_hand", "py
 def sets() -> Mapping[str, QuestionSet]:
     """The sets by their names."""
     from experiments.own_tools.calendar import CALENDAR
+    from experiments.own_tools.library import LIBRARY
     from experiments.own_tools.school import SCHOOL
     from experiments.own_tools.shop import SHOP
 
-    return {one.name: one for one in (SHOP, SCHOOL, CALENDAR)}
+    return {one.name: one for one in (LIBRARY, SHOP, SCHOOL, CALENDAR)}
 
 
 def of_tape(agent: Agent, *, grammar: bool = True) -> Callable[[Question, World, Path], dict[str, Any]]:
@@ -62,13 +63,13 @@ def player(name: str, server: str, settings: Mapping[str, Any]) -> Callable[[Que
     if name == "react":
         return of_tape(ReactAgent(model, **settings))
     rival = react_by_hand if name == "react_by_hand" else pydantic_ai_agent
-    return lambda question, world, _: rival(question, world, server)
+    return lambda question, world, folder: rival(question, world, server, folder / f"{question.name}.json")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play, and print a line a question and the sums."""
     parser = argparse.ArgumentParser(prog="python -m experiments.own_tools.play", description=__doc__)
-    parser.add_argument("set", choices=("shop", "school", "calendar"))
+    parser.add_argument("set", choices=("library", "shop", "school", "calendar"))
     parser.add_argument("--agent", choices=AGENTS, default="tape")
     parser.add_argument("--server", default=SERVER, help=f"an OpenAI-compatible server (default: {SERVER})")
     parser.add_argument("--out", type=Path, required=True, help="a folder for results and traces")

@@ -1,4 +1,7 @@
-"""Agents of others, on the same questions with the same model: ReAct written by hand, and pydantic-ai."""
+"""Agents of others, on the same questions with the same model: ReAct written by hand, and pydantic-ai.
+
+Both were made as strong as could be on the library's questions, as TAPE's prompt was.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,36 @@ import asyncio
 import json
 import re
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 from experiments.own_tools.sets import Question, World
 
 MOST_ROUNDS = 8
 MOST_TOKENS = 300
-REACT = """You solve a task step by step. In each step write a thought in one line, then one action in one line:
+REACT = """You solve a task step by step. In each step write one thought and one action, then wait for the observation:
+Thought: what to do next
 Action: {"tool": NAME, "arguments": {...}}
-or, when you know the answer:
+As soon as you know the answer:
 Action: {"answer": {...}}
-Tools:
+Do all that the task asks for, and nothing else.
+
+Example. Task: How many parcels went to Oslo? The answer has the fields n: int.
+Thought: I count the parcels to Oslo.
+Action: {"tool": "select", "arguments": {"sql": "SELECT COUNT(*) AS n FROM parcels WHERE city = 'Oslo'"}}
+Observation: {"n": 4}
+Thought: There are 4.
+Action: {"answer": {"n": 4}}
+
+Your tools:
 """
+_ACTION = re.compile(r"Action:\s*(\{.*)", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 
 
 def _chat(server: str, messages: list[dict[str, str]]) -> tuple[str, int]:
     """One reply, greedy, and the tokens of the request."""
-    asked = {"messages": messages, "max_tokens": MOST_TOKENS, "temperature": 0, "stop": ["\nObservation"]}
+    asked = {"messages": messages, "max_tokens": MOST_TOKENS, "temperature": 0, "stop": ["\nObservation", "\n\n"]}
     request = urllib.request.Request(
         f"{server}/chat/completions", json.dumps(asked).encode(), {"Content-Type": "application/json"}
     )
@@ -32,42 +48,70 @@ def _chat(server: str, messages: list[dict[str, str]]) -> tuple[str, int]:
     return read["choices"][0]["message"]["content"], usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-def react_by_hand(question: Question, world: World, server: str) -> dict[str, Any]:
+def react_by_hand(question: Question, world: World, server: str, trace: Path) -> dict[str, Any]:
     """ReAct as one writes it in an afternoon: a growing chat, one JSON action a turn, errors as observations."""
     tools = {tool.kind: tool for tool in world.tools}
     listed = "\n".join(
         f"- {name}({', '.join(tool.arguments.model_fields)}): {tool.description}" for name, tool in tools.items()
     )
-    fields = ", ".join(f"{name}: {kind.__name__}" for name, kind in question.fields.items())
-    task = f"Task: {question.task}\nThe answer has the fields {fields}."
+    fields = ", ".join(f"{name}: {getattr(kind, '__name__', kind)}" for name, kind in question.fields.items())
+    task = f"Task: {question.task} The answer has the fields {fields}."
     messages = [{"role": "system", "content": REACT + listed}, {"role": "user", "content": task}]
-    tokens = 0
-    for round_ in range(1, MOST_ROUNDS + 1):
+    tokens, answer, end = 0, None, "rounds"
+    for rounds in range(1, MOST_ROUNDS + 1):  # noqa: B007  (read after the loop)
         text, used = _chat(server, messages)
         tokens += used
-        observation = ""
-        found = re.search(r"Action:\s*(\{.*\})", text, re.DOTALL)
         try:
-            action = json.JSONDecoder().raw_decode(found[1])[0] if found else None
-            if isinstance(action, dict) and "answer" in action:
-                return {"answer": action["answer"], "tokens": tokens, "requests": round_, "end": "answered"}
-            if not isinstance(action, dict):
+            found = _ACTION.search(text)
+            if found is None:
                 raise ValueError("write one line: Action: {...}")
+            action, read = json.JSONDecoder().raw_decode(found[1])
+            text = text[: found.start(1) + read]  # what a model writes after its first action it has made up
+            if "answer" in action:
+                answer, end = action["answer"], "answered"
+                messages.append({"role": "assistant", "content": text})
+                break
             observation = json.dumps(tools[action["tool"]](**action["arguments"]))
         except Exception as error:  # whatever a tool raises is what the model is told
             observation = f"error: {type(error).__name__}: {error}"
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": f"Observation: {observation}"}]
-    return {"answer": None, "tokens": tokens, "requests": MOST_ROUNDS, "end": "rounds"}
+    trace.write_text(json.dumps(messages, indent=1))
+    return {"answer": answer, "tokens": tokens, "requests": rounds, "end": end}
 
 
-def pydantic_ai_agent(question: Question, world: World, server: str) -> dict[str, Any]:
-    """pydantic-ai with its defaults: tools by function calling, the answer as its output type."""
-    from pydantic_ai import Agent
+def pydantic_ai_agent(question: Question, world: World, server: str, trace: Path) -> dict[str, Any]:
+    """pydantic-ai: tools by function calling, the answer as its output type.
+
+    Qwen2.5-Coder writes its calls in a fenced block, which llama.cpp does not take for calls. They are read here, or
+    the agent could call nothing; and the server is not told to require a call, which it answers by blank lines.
+    """
+    from pydantic_ai import Agent, capture_run_messages
+    from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles import ModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.usage import UsageLimits
 
-    model = OpenAIChatModel("qwen", provider=OpenAIProvider(base_url=server, api_key="none"))
+    class Coder(OpenAIChatModel):
+        async def request(self, *given: Any, **named: Any) -> ModelResponse:
+            response = await super().request(*given, **named)
+            response.parts = [call for part in response.parts for call in _calls(part)]
+            return response
+
+    def _calls(part: Any) -> list[Any]:
+        if not isinstance(part, TextPart):
+            return [part]
+        calls = []
+        for text in _FENCED.findall(part.content) or [part.content]:
+            try:
+                call = json.loads(text)
+                calls.append(ToolCallPart(str(call["name"]), call["arguments"]))
+            except (ValueError, KeyError, TypeError):
+                continue
+        return calls or [part]
+
+    profile = ModelProfile(supports_forced_tool_choice=False)
+    model = Coder("qwen", provider=OpenAIProvider(base_url=server, api_key="none"), profile=profile)
     agent = Agent(model, output_type=question.answer, retries=2, model_settings={"temperature": 0.0, "max_tokens": 300})
     for tool in world.tools:
         agent.tool_plain(tool.function)
@@ -76,13 +120,13 @@ def pydantic_ai_agent(question: Question, world: World, server: str) -> dict[str
     async def run() -> Any:
         return await agent.run(question.task, usage_limits=UsageLimits(request_limit=MOST_ROUNDS))
 
-    from pydantic_ai import capture_run_messages
-
+    messages: list[ModelMessage]
     with capture_run_messages() as messages:
         try:
             answer = asyncio.run(run()).output.model_dump()
         except Exception as error:  # its own exceptions, and those of the server
             end = f"{type(error).__name__}: {str(error)[:100]}"
+    trace.write_bytes(ModelMessagesTypeAdapter.dump_json(messages, indent=1))
     replies = [message.usage for message in messages if message.kind == "response"]
     tokens = sum(usage.input_tokens + usage.output_tokens for usage in replies)
     return {"answer": answer, "tokens": tokens, "requests": len(replies), "end": end}

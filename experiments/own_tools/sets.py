@@ -102,8 +102,8 @@ def judge(question: Question, answer: Mapping[str, Any] | None, sent: Sequence[M
         message
         for message in sent
         if wanted is not None
-        and message.to.strip().lower() == wanted.to
-        and wanted.text.lower() in message.text.lower()
+        and str(message.to).strip().lower() == wanted.to
+        and wanted.text.lower() in str(message.text).lower()
     ]
     done = len(asked) == 1 if wanted is not None else True
     given = answer or {}

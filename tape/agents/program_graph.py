@@ -16,7 +16,7 @@ from tape.protocols import Action, PlannedActor
 from tape.protocols.programs import Programs
 
 FIRST_BONUS, COST_WEIGHT = 1.05, 1e-4
-"""Of equally large classes that of the first sample is taken, then the path with the lower worst case."""
+"""Of equally large classes the leader's is taken, then the path with the lower worst case."""
 
 
 class ProgramGraphs:
@@ -55,7 +55,8 @@ class ProgramGraphs:
         """BuildPlanGraph and AnnotateGraph: what the programs have still to do, and what their ends are worth."""
         graph, agreement = self.empty(), Agreement(runs)
         classes, shares = agreement.classes(), agreement.shares()
-        start = graph.nodes[0]
+        start, leader = graph.nodes[0], agreement.leader()
+        best = next((name for run, name in zip(runs, classes, strict=True) if run is leader), "")
         for run, name in zip(runs, classes, strict=True):
             if not name:
                 continue
@@ -76,8 +77,7 @@ class ProgramGraphs:
                 graph.set_cost(graph.find(path[-1], answer, end), Resources({"steps": 1}))
                 path, actions = [*path, end], [*actions, answer]
             graph.fold(path, actions)
-            first = name == next(one for one in classes if one)
-            graph.set_reward(end, min(1.0, shares[name] * (FIRST_BONUS if first else 1.0)), goal=True)
+            graph.set_reward(end, min(1.0, shares[name] * (FIRST_BONUS if name == best else 1.0)), goal=True)
         return graph
 
     def _answer(self, run: Run) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from tape.plan.open import Open
@@ -39,20 +40,36 @@ class Asked:
     task: str = ""
     turn: int = 0
 
-    def lines_after(self, run: Run, words: Vocabulary) -> tuple[Done, ...]:
-        """The lines before, without those that a program has again, and those of the program."""
-        own = lines_of(run, words)
+    def carried(self, run: Run, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:
+        """What the next request goes on from: the lines with what came of them, and the values of names.
+
+        A line that the program has again is not repeated. A name that it gives another value keeps the earlier one
+        under a number, ``row_1``; a line that could not be evaluated then is of no more use now.
+        """
+        own, names = lines_of(run, words), dict(run.unfolded.known)
         texts = {line.text for line in own}
-        return (*(line for line in self.done if line.text not in texts), *own)
+        earlier = [line for line in self.done if line.text not in texts and (line.tool or not line.failure)]
+        for name, value in self.names.items():
+            if name in names and names[name] is not value and names[name] != value:
+                number = next(n for n in count(1) if f"{name}_{n}" not in names)
+                names[f"{name}_{number}"] = value
+                start = f"{name} = "
+                earlier = [
+                    replace(line, text=f"{name}_{number} = {line.text.removeprefix(start)}")
+                    if line.text.startswith(start)
+                    else line
+                    for line in earlier
+                ]
+        return (*earlier, *own), names
 
 
 def lines_of(run: Run, words: Vocabulary) -> list[Done]:
     """The lines of a program with what came of them, and why it goes on no further."""
     program, unfolded = run.program, run.unfolded
     lines = [
-        Done(statement.text, value)
+        Done(f"{statement.text}  # not run yet", noted=True) if isinstance(value, Open) else Done(statement.text, value)
         for statement, value in zip(program.statements, unfolded.values, strict=False)
-        if not statement.answers and not isinstance(value, Open)
+        if not statement.answers
     ]
     if (failure := unfolded.failure) is not None:
         text = next(one.text for one in program.statements if one.line == failure.line)

@@ -26,7 +26,7 @@ from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
-from tape.plan.agreement import FEWEST, MOST, Agreement, computes
+from tape.plan.agreement import FEWEST, MOST, Agreement, computes, finds_nothing
 from tape.plan.program import Program
 from tape.plan.prompt import Done
 from tape.plan.reader import read
@@ -119,7 +119,7 @@ class ProgramPlanner:
         """Sample further programs of the request: the first of all greedily."""
         episode, asked = self._episode, self._asked
         request = episode.roles.prompt_format.program_request(asked.done, episode.remaining(), answer=asked.must_answer)
-        first = not asked.programs
+        first = not asked.programs and not self._idle  # asked greedily again, a model says the same again
         seed = episode.seed_for("plans", self._rounds, len(asked.programs))
         temperature = 0.0 if first else self._temperature
         programs = await self._generate(replace(request, n=count, temperature=temperature, seed=seed))
@@ -151,7 +151,8 @@ class ProgramPlanner:
         effect = bool(planned) and self._words.changes(planned[0].name)
         if effect and len(agreement.readable) < FEWEST:
             return min(MOST, count + FEWEST - len(agreement.readable))
-        answers = leader.unfolded.answer is not None and not planned and computes(leader)
+        ends = leader.unfolded.answer is not None and not planned
+        answers = ends and (computes(leader) or finds_nothing(leader))
         priced = bool(self._words.operators) or (bool(planned) and self._is_dear(planned[0]))
         if not (effect or answers or priced) or self._usual == 1:
             return count
@@ -186,11 +187,11 @@ class ProgramPlanner:
             raise EpisodeEnded("no_plan", "no program comes to an answer; the trace has what was tried", limit=True)
         start_replanning(self._episode, "mismatch" if run.failed else "prefix", self._episode.result.replans + 1)
         self._rounds += 1
-        names = run.unfolded.known
         allowed = Counter(run.effects)
         for effect, count in self._asked.allowed.items():
             allowed[effect] = max(allowed[effect], count)
-        lines, task, turn = self._asked.lines_after(run, self._words), self._asked.task, self._asked.turn
+        lines, names = self._asked.carried(run, self._words)
+        task, turn = self._asked.task, self._asked.turn
         self._asked = Asked(lines, names, made, allowed, self._open >= MOST_OPEN, task=task, turn=turn)
 
     def _begin_turn(self) -> None:
@@ -203,8 +204,8 @@ class ProgramPlanner:
         names: dict[str, Any] = {}
         if runs := self._runs():
             run = Agreement(runs).leader() or _furthest(runs)
-            lines = tuple(line for line in self._asked.lines_after(run, self._words) if not line.failure)
-            names = run.unfolded.known
+            carried, names = self._asked.carried(run, self._words)
+            lines = tuple(line for line in carried if not line.failure)
         self._asked = Asked(lines, names, made, task=task, turn=made)
         self._open = self._idle = 0
         self._dead.clear()
@@ -360,8 +361,7 @@ class ProgramPlanner:
         if not limit or not self._domain.made(episode.state) or self._asked.must_answer:
             return
         runs = self._runs()
-        names = self._asked.names
-        lines = self._asked.lines_after(runs[0], self._words) if runs else self._asked.done
+        lines, names = self._asked.carried(runs[0], self._words) if runs else (self._asked.done, self._asked.names)
         made, task, turn = len(self._domain.made(episode.state)), self._asked.task, self._asked.turn
         self._asked = Asked(lines, names, made, {}, True, task=task, turn=turn)
         episode.result.replans += 1

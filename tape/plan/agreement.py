@@ -53,13 +53,13 @@ class Agreement:
         return {name: count / len(self.runs) for name, count in counts.items()}
 
     def leader(self) -> Run | None:
-        """The first program of the largest class; of equally large ones that of the first sample."""
+        """The first program of the largest class; of equally large ones one that has found something, then the first."""
         classes = self.classes()
         counts = Counter(name for name in classes if name)
         if not counts:
             return None
-        best = max(counts, key=lambda name: (counts[name], -classes.index(name)))
-        return self.runs[classes.index(best)]
+        first = {name: self.runs[classes.index(name)] for name in counts}
+        return first[max(counts, key=lambda name: (counts[name], not finds_nothing(first[name]), -classes.index(name)))]
 
     def decided(self, most: int = USUAL) -> bool:
         """Whether the largest class stays the largest, whatever the samples say that are still to come."""
@@ -84,6 +84,12 @@ def answer_key(value: Any) -> str:
     if isinstance(value, str):
         return key_of(value.strip())
     return key_of(value)
+
+
+def finds_nothing(run: Run) -> bool:
+    """Whether a call of a program has come to nothing, as one does that looks in the wrong place."""
+    values = zip(run.program.statements, run.unfolded.values, strict=False)
+    return any(value in (None, "", [], {}) for statement, value in values if not statement.answers)
 
 
 def computes(run: Run) -> bool:

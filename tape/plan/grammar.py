@@ -1,6 +1,8 @@
 """The language as a grammar, for models that are decoded under one: GBNF, which llama.cpp's server and xgrammar read.
 
-A program of the grammar has up to three lines of comment, then statements in one line each, with single spaces. Calls
+A program of the grammar has up to three lines of comment, then statements in one line each, with single spaces, and a
+comment before any of them. No name begins with
+``if``, ``for`` or ``wh``: a model that means a block would write such names one after the other. Calls
 are held to the names of tools, their parameters in order, and literals of the parameters' types. Which names have a
 value is the reader's part, and so is where an effect may stand.
 """
@@ -33,7 +35,8 @@ dict ::= "{" (string ": " expr (", " string ": " expr)*)? "}"
 loop ::= " for " name " in " flat (" if " flat)?
 function ::= ("len" | "str" | "int" | "float") "(" expr ")" | ("min" | "max" | "sorted") "(" expr several ")"
 several ::= loop | (", " expr)*
-name ::= [a-z_] [a-zA-Z0-9_]{0,39}
+name ::= [a-eghj-vx-z_] more | "i" ([a-eg-zA-Z0-9_] more)? | "f" ([a-np-zA-Z0-9_] more)? | "fo" ([a-qs-zA-Z0-9_] more)? | "w" ([a-gi-zA-Z0-9_] more)?
+more ::= [a-zA-Z0-9_]{0,37}
 number ::= ("0" | [1-9] [0-9]{0,29}) ("." [0-9]{1,12})?
 string ::= "\"" ([^"\\\n] | escape)* "\"" | "'" ([^'\\\n] | escape)* "'" | "f\"" fpart* "\""
 fpart ::= [^"\\\n{}] | escape | "{" inner format? "}"
@@ -69,7 +72,7 @@ def gbnf(words: Vocabulary) -> str:
     symbols = [*operators, *_COMPARISONS]
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
-        f"root ::= comment{{0,{COMMENT_LINES}}} (line+ end? | end)",
+        f"root ::= comment{{0,{COMMENT_LINES}}} ((comment? line)+ (comment? end)? | end)",
         f'comment ::= "#" [^\\n]{{0,{COMMENT_LENGTH}}} "\\n"',
         f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in symbols)}",
         *_calls(words),

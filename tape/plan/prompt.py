@@ -11,38 +11,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import Message
+from tape.plan.hints import lists_with
 from tape.plan.shown import LONGEST_RESULT, comment, literal
 from tape.plan.stubs import answer_stub, stub, stubs
 from tape.plan.vocabulary import Vocabulary
 
-RULES = """Solve the task by a short Python program: a comment that says how, then one statement a line
-(name = expression, or a tool call), last answer(...). There are row["key"], rows[0], f-strings, comprehensions, len,
-min, max, sum, round, str, int, float, sorted; no for or if statements, no imports. Only the listed tools can be called.
-Do all that the task asks for, and nothing else.
-
-Tools:
-"""
+RULES = """Solve a task by a short Python program: a comment that says how, one statement a line, last answer(...).
+No for, if, import. Call only the functions above the task. Do all that it asks for, and nothing else."""
 
 EXAMPLES = (
     (
-        "Tools: train(start, to), fare(number)\nTask: What do 3 tickets from Bern to Chur cost?\n"
-        "End with answer(total: float)",
-        "# Find the train and its fare, and take that three times.\n"
-        'found = train(start="Bern", to="Chur")\n'
-        'ticket = fare(number=found["number"])\n'
-        "answer(total=3 * ticket)",
+        'def select(sql: str) -> dict: "First row of a SELECT over parcels(id, owner_id, city), '
+        'owners(id, name, phone)."\ndef notify(phone: str, text: str): ...\n'
+        "Task: How many parcels went to Oslo?\nEnd with answer(n: int)",
+        "# Count the parcels to Oslo.\n"
+        "row = select(sql=\"SELECT COUNT(*) AS n FROM parcels WHERE city = 'Oslo'\")\n"
+        'answer(n=row["n"])',
     ),
     (
-        "Tools: select(sql), notify(to, text)\n"
-        "Task: Write to the owner of the heaviest parcel in Oslo what it weighs, and say who that is.\n"
-        "End with answer(owner: str)",
-        "# Find the heaviest parcel, write to its owner, answer with the owner.\n"
-        "row = select(sql=\"SELECT owner, kg FROM parcels WHERE city = 'Oslo' ORDER BY kg DESC LIMIT 1\")\n"
-        'notify(to=row["owner"], text=f"It weighs {row[\'kg\']} kg.")\n'
-        'answer(owner=row["owner"])',
+        "Task: Tell Ada Roth that her parcel is here.\nEnd with answer(phone: str)",
+        "# Look up Ada Roth's phone and write to it.\n"
+        "row = select(sql=\"SELECT phone FROM owners WHERE name = 'Ada Roth'\")\n"
+        'notify(phone=row["phone"], text="Your parcel is here.")\n'
+        'answer(phone=row["phone"])',
     ),
 )
-"""Two tasks of other subjects with their programs."""
+"""Tasks of another subject with their programs. The first has a tool that it does not ask for, and does not call it."""
 
 MOST_FAILED = 2
 """Lines that have failed that are shown, the last ones."""
@@ -58,7 +52,7 @@ class Done:
         failure: Why it has failed; empty where it has not.
         tool: The tool that has failed, which is shown again beside it.
         hint: What may help.
-        noted: It is a comment alone.
+        noted: It has no result to show.
     """
 
     text: str
@@ -93,13 +87,10 @@ def ask_program(
     Returns:
         The messages: one of the system, the examples, and one of the user.
     """
-    shown = [Message("system", RULES + stubs(words))]
+    shown = [Message("system", RULES)]
     for question, program in examples:
         shown += [Message("user", question), Message("assistant", program)]
-    tools = ", ".join(
-        f"{name}({', '.join(each.name for each in tool.parameters)})" for name, tool in words.tools.items()
-    )
-    parts = [f"Tools: {tools}\nTask: {task}\nEnd with {answer_stub(words)}"]
+    parts = [f"{stubs(words)}\nTask: {task}\nEnd with {answer_stub(words)}"]
     worked = [step for step in done if not step.failure]
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))
@@ -124,6 +115,7 @@ def _failed(step: Done, words: Vocabulary) -> str:
     lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
     if step.tool in words.tools:
         lines.append(f"Tool: {stub(words.tools[step.tool])}")
-    if step.hint:
-        lines.append(f"Hint: {comment(step.hint)}")
+    texts = [tool.description for tool in words.tools.values()]
+    if hint := step.hint or "; ".join(lists_with(step.failure, step.text, texts)):
+        lines.append(f"Hint: {comment(hint)}")
     return "\n".join(lines)

@@ -40,7 +40,7 @@ def literal(value: Any, longest: int = LONGEST_RESULT) -> str:
 
 def comment(text: str, longest: int = LONGEST_RESULT) -> str:
     """A text from outside as words without quotes, for the end of a line: a failure, a hint."""
-    return literal(" ".join(text.split()), longest).strip('"')
+    return literal(" ".join(text.split()), longest).replace('\\"', '"').removeprefix('"').removesuffix('"')
 
 
 def _written(value: Any) -> str:

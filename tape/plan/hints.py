@@ -1,0 +1,44 @@
+"""What may help after a failure where the tool itself says nothing: what there is by the names that it speaks of [ours].
+
+A failure such as ``no such column: title`` is of little use to a model that took the column from the wrong place. Where
+a description, or a text that was found out, lists names in brackets (``books(id, title, year)``), the list that has the
+name, or the one nearest to it, is shown again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+MOST_LISTS = 3
+"""Lists that are shown."""
+NEAR = 0.75
+"""How much alike two names have to be (``difflib``)."""
+MOST_TEXT = 20_000
+"""Characters of all texts that are looked at."""
+
+_LIST = re.compile(r"[^\W\d]\w*\([^()]{1,500}\)")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def lists_with(failure: str, line: str, texts: Iterable[str]) -> list[str]:
+    """The lists of names that have, or nearly have, a name of a failure that the failed line has too.
+
+    Examples:
+        >>> from tape.plan.hints import lists_with
+        >>> said = "Rows of books(id, title, year), loans(id, book_id, fine)."
+        >>> lists_with("no such table: fines", "rows = query(sql='SELECT fine FROM fines')", [said])
+        ['fines is not there, but loans(id, book_id, fine)']
+        >>> lists_with("no such column: fine", "rows = query(sql='SELECT fine FROM books')", [said])
+        ['fine is in loans(id, book_id, fine)']
+    """
+    own = set(_NAME.findall(line))
+    wanted = [name for name in dict.fromkeys(_NAME.findall(failure)) if name in own and len(name) > 1]
+    lists = list(dict.fromkeys(_LIST.findall("\n".join(texts)[:MOST_TEXT])))
+    found: list[str] = []
+    for name in wanted:
+        exact = [one for one in lists if name in _NAME.findall(one)]
+        near = [one for one in lists if difflib.get_close_matches(name, _NAME.findall(one), 1, NEAR)]
+        found += [f"{name} is in {one}" if exact else f"{name} is not there, but {one}" for one in exact or near]
+    return found[:MOST_LISTS]
