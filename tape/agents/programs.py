@@ -27,7 +27,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
 from tape.plan.agreement import FEWEST, MOST, Agreement, computes, finds_nothing
-from tape.plan.program import Program
+from tape.plan.program import Program, Statement, called
 from tape.plan.prompt import Done
 from tape.plan.reader import read
 from tape.plan.record import MadeCall, Record, Run
@@ -49,6 +49,8 @@ MOST_IDLE = 2
 """Requests in a row after which nothing new was found out."""
 REFUSED = "it was refused; do without it"
 """What the model reads of an action that was refused."""
+DISPUTED = "it was not run: programs that were written for the task differ in what is given here"
+"""What the model reads of a call that most samples make, each with other arguments."""
 STEADY = ("steps", "calls")
 """Resources of which a single call never takes much."""
 
@@ -110,8 +112,19 @@ class ProgramPlanner:
             for text in [one.text for one in dropped if one.text not in self._asked.left_out]:
                 logger.warning("left out, since too few of the sampled programs have it: %s", redacted(text))
                 self._asked.left_out.add(text)
-            kept.append(without)
+                self._episode.result.left_out.append(text)
+            kept.append(self._disputed(without, dropped, agreement))
         return kept
+
+    def _disputed(self, run: Run, dropped: Sequence[Statement], agreement: Agreement) -> Run:
+        """A run that fails where most programs call a tool that changes something, and differ in what they give it."""
+        for statement in dropped:
+            name = called(statement.value)
+            if agreement.wants(name):
+                failure = Failure(statement.line, DISPUTED, name)
+                program = replace(run.program, statements=(*run.program.statements, statement))
+                return replace(run, program=program, unfolded=replace(run.unfolded, failure=failure))
+        return run
 
     # --- sampling -----------------------------------------------------------------------------
 

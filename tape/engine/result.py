@@ -77,6 +77,8 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
         broken_declarations: How often a cost was above the declared bound, by kind.
         actions: The executed actions.
         failed_calls: The calls of tools that gave nothing, in order; in files only where there are any.
+        left_out: Lines of sampled programs that would have changed something and were not run, since too few of the
+            samples had them; in files only where there are any.
         detail: The cause of the end, in a sentence; empty after success.
         answer: The final answer with its placeholders resolved, in environments that expect one; None if there is
             none. In files models are JSON, and another value that is not JSON is written as its text.
@@ -122,6 +124,7 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
     broken_declarations: dict[str, int] = Field(default_factory=dict)
     actions: list[str] = Field(default_factory=list)
     failed_calls: list[FailedCall] = Field(default_factory=list)
+    left_out: list[str] = Field(default_factory=list)
     detail: str = ""
     answer: AnswerT = None  # type: ignore[assignment]
     explanation: dict[str, Any] | None = None
@@ -139,7 +142,11 @@ class EpisodeResult(KeptEvents, Generic[AnswerT]):
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = dump(self)
-        return {name: value for name, value in written.items() if value or name not in ("failed_calls", "unproven")}
+        return {
+            name: value
+            for name, value in written.items()
+            if value or name not in ("failed_calls", "left_out", "unproven")
+        }
 
     def settle(self, taken: BudgetLike, parent: Ledger | None = None) -> None:
         """Correct what was booked without proof, once it is known, for instance from the provider's bill.

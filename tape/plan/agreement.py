@@ -78,6 +78,11 @@ class Agreement:
         having = sum(run.effects.count(effect) >= times for run in readable)
         return having >= 2 and 2 * having >= len(readable) and len(readable) >= FEWEST
 
+    def wants(self, tool: str) -> bool:
+        """Whether half of the programs, and two at least, are still to call a tool, whatever they give it."""
+        having = sum(any(call.name == tool for call in run.unfolded.calls) for run in self.readable)
+        return having >= 2 and 2 * having >= len(self.readable)
+
 
 def answer_key(value: Any) -> str:
     """Equal for answers of the same value."""

@@ -72,7 +72,7 @@ def gbnf(words: Vocabulary) -> str:
     symbols = [*operators, *_COMPARISONS]
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
-        f"root ::= comment{{0,{COMMENT_LINES}}} ((comment? line)+ (comment? end)? | end)",
+        f"root ::= comment{{0,{COMMENT_LINES}}} (line (comment? line)* (comment? end)? | end)",
         f'comment ::= "#" [^\\n]{{0,{COMMENT_LENGTH}}} "\\n"',
         f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in symbols)}",
         *_calls(words),

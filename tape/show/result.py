@@ -85,6 +85,7 @@ def _rows(result: EpisodeResult) -> list[tuple[str, str]]:
         ("plan", "" if result.events is None or [*result.plan] == result.actions else listed_actions(result.plan)),
         ("actions", listed_actions(result.actions)),
         ("failed", "; ".join(f"{failed.call}: {failed.error}" for failed in result.failed_calls)),
+        ("left out", "; ".join(result.left_out)),
         ("detail", result.detail),
     ]
     return [(one_line(name), cut(printable(one_line(value)), _LONGEST)) for name, value in rows if value]
