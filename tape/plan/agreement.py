@@ -53,7 +53,7 @@ class Agreement:
         return {name: count / len(self.runs) for name, count in counts.items()}
 
     def leader(self) -> Run | None:
-        """The first program of the largest class; of equally large ones one that has found something, then the first."""
+        """The first program of the largest class; of equals one that has found something, then the first."""
         classes = self.classes()
         counts = Counter(name for name in classes if name)
         if not counts:

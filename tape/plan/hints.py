@@ -1,4 +1,4 @@
-"""What may help after a failure where the tool itself says nothing: what there is by the names that it speaks of [ours].
+"""What may help after a failure where the tool says nothing: what there is by the names that it speaks of [ours].
 
 A failure such as ``no such column: title`` is of little use to a model that took the column from the wrong place. Where
 a description, or a text that was found out, lists names in brackets (``books(id, title, year)``), the list that has the

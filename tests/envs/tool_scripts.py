@@ -73,7 +73,4 @@ def _replies(calls: Sequence[Call], read: Callable[[Request], str]) -> Callable[
 
 def _each(request: Request) -> bool:
     """Whether the prompt names every variant; else a kind has one name."""
-    assert not isinstance(request.prompt, str)
-    return (
-        re.search(r"^def (add|subtract|multiply|divide|search)_", request.prompt[0].content, re.MULTILINE) is not None
-    )
+    return re.search(r"^def (add|subtract|multiply|divide|search)_", asked(request), re.MULTILINE) is not None
