@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.own_tools.sets import Message, Question, QuestionSet, World, database
-from tape.tools import ToolFailedError, tool
+from experiments.own_tools.sets import Message, Question, QuestionSet, World, database, selected
+from tape.tools import tool
 
 SCRIPT = """
 CREATE TABLE members (id INTEGER PRIMARY KEY, name TEXT, email TEXT, since INTEGER);
@@ -37,19 +37,12 @@ def world() -> World:
         """Get the first row of a SELECT over members(id, name, email, since), books(id, title, author, year, pages),
         loans(id, member_id, book_id, day, returned, fine); returned is 1 or 0, day is like 2026-01-04.
         """  # noqa: D205  (the model is to see all of it)
-        try:
-            row = data.execute(sql).fetchone()
-        except Exception as error:  # sqlite3 has several
-            raise ToolFailedError(str(error)) from None
-        return None if row is None else dict(row)
+        return next(iter(selected(data, sql, 1)), None)
 
     @tool(pure=True, usd="0.002", thread="caller")
     def all_rows(sql: str) -> list[dict[str, Any]]:
         """Get all rows of a SELECT over the same tables."""
-        try:
-            return [dict(row) for row in data.execute(sql).fetchmany(1000)]
-        except Exception as error:  # as above
-            raise ToolFailedError(str(error)) from None
+        return selected(data, sql)
 
     @tool(usd="0.01")
     def write_note(email: str, text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.own_tools.sets import Message, Question, QuestionSet, World, database
-from tape.tools import ToolFailedError, tool
+from experiments.own_tools.sets import Message, Question, QuestionSet, World, database, selected
+from tape.tools import tool
 
 SCRIPT = """
 CREATE TABLE teachers (id INTEGER PRIMARY KEY, name TEXT, email TEXT);
@@ -40,10 +40,7 @@ def world() -> World:
     @tool(pure=True, usd="0.002", thread="caller")
     def select(sql: str) -> list[dict[str, Any]]:
         """Get the rows of a SELECT over teachers, courses, pupils and marks."""
-        try:
-            return [dict(row) for row in data.execute(sql).fetchmany(1000)]
-        except Exception as error:  # sqlite3 has several
-            raise ToolFailedError(str(error)) from None
+        return selected(data, sql)
 
     @tool(pure=True, usd="0.001")
     def schema() -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, create_model
 
-from tape.tools import Tool
+from tape.tools import Tool, ToolFailedError
 
 
 @dataclass(frozen=True)
@@ -129,3 +129,15 @@ def database(script: str) -> sqlite3.Connection:
     connection.executescript(script)
     connection.execute("PRAGMA query_only = ON")
     return connection
+
+
+def selected(data: sqlite3.Connection, sql: str, most: int = 1_000) -> list[dict[str, Any]]:
+    """The rows of a SELECT, at most so many.
+
+    Raises:
+        ToolFailedError: SQLite refuses it.
+    """
+    try:
+        return [dict(row) for row in data.execute(sql).fetchmany(most)]
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise ToolFailedError(str(error)) from None

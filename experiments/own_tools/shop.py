@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.own_tools.sets import Message, Question, QuestionSet, World, database
-from tape.tools import ToolFailedError, tool
+from experiments.own_tools.sets import Message, Question, QuestionSet, World, database, selected
+from tape.tools import tool
 
 SCRIPT = """
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, email TEXT, city TEXT);
@@ -39,19 +39,12 @@ def world() -> World:
         """Get the first row of a SELECT over customers(id, name, email, city), products(id, title, price, stock),
         orders(id, customer_id, product_id, quantity, paid, day); paid is 1 or 0, day is like 2026-03-02.
         """  # noqa: D205  (the model is to see all of it)
-        try:
-            row = data.execute(sql).fetchone()
-        except Exception as error:  # sqlite3 has several
-            raise ToolFailedError(str(error)) from None
-        return None if row is None else dict(row)
+        return next(iter(selected(data, sql, 1)), None)
 
     @tool(pure=True, usd="0.002", thread="caller")
     def query_all(sql: str) -> list[dict[str, Any]]:
         """Get all rows of a SELECT over the same tables."""
-        try:
-            return [dict(row) for row in data.execute(sql).fetchmany(1000)]
-        except Exception as error:  # as above
-            raise ToolFailedError(str(error)) from None
+        return selected(data, sql)
 
     @tool(usd="0.01")
     def send_email(to: str, text: str) -> str:

@@ -92,9 +92,9 @@ def answer_key(value: Any) -> str:
 
 
 def finds_nothing(run: Run) -> bool:
-    """Whether a call of a program has come to nothing, as one does that looks in the wrong place."""
+    """Whether a name of a program has nothing as its value, as after a call that looks in the wrong place."""
     values = zip(run.program.statements, run.unfolded.values, strict=False)
-    return any(value in (None, "", [], {}) for statement, value in values if not statement.answers)
+    return any(value in (None, "", [], {}) for statement, value in values if statement.target)
 
 
 def computes(run: Run) -> bool:
