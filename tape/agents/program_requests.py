@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from tape.plan.open import Open
-from tape.plan.program import Program
+from tape.plan.program import Program, names_read, tools_called
 from tape.plan.prompt import Done
-from tape.plan.record import Run
+from tape.plan.record import Record, Run
+from tape.plan.respelled import respelled
 from tape.plan.vocabulary import Vocabulary
+
+logger = logging.getLogger("tape.agents")
+
+WAITS = "  # not run yet"
+"""Stands behind a line whose call was not made."""
+FOUND_NOTHING = "it has found nothing"
+"""What the model reads of a search without a result that a later line needs."""
 
 
 @dataclass
@@ -28,6 +37,7 @@ class Asked:
         left_out: Statements that were not run, since too few samples have them.
         task: What was to be done then.
         turn: Calls that had been made when that was first asked for.
+        mends: It goes on after a failure.
     """
 
     done: tuple[Done, ...] = ()
@@ -39,6 +49,19 @@ class Asked:
     left_out: set[str] = field(default_factory=set)
     task: str = ""
     turn: int = 0
+    mends: bool = False
+
+    def followed(self, record: Record) -> list[Run]:
+        """The programs as far as what was called reaches; a search that finds nothing is spelled as the task does."""
+        runs = []
+        for place, program in enumerate(self.programs):
+            run = record.follow(program)
+            if (other := respelled(run, record.words, self.task)) is not None:
+                logger.info("a search has found nothing; it is made again as the task is spelled")
+                self.programs[place] = other
+                run = record.follow(other)
+            runs.append(run)
+        return runs
 
     def carried(self, run: Run, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:
         """What the next request goes on from: the lines with what came of them, and the values of names.
@@ -47,7 +70,7 @@ class Asked:
         under a number, ``row_1``; a line that could not be evaluated then is of no more use now.
         """
         own, names = lines_of(run, words), dict(run.unfolded.known)
-        texts = {line.text for line in own}
+        texts = {line.text for line in own} | {f"{line.text}{WAITS}" for line in own}
         earlier = [line for line in self.done if line.text not in texts and (line.tool or not line.failure)]
         for name, value in self.names.items():
             if name in names and names[name] is not value and names[name] != value:
@@ -60,21 +83,31 @@ class Asked:
                     else line
                     for line in earlier
                 ]
-        return (*earlier, *own), names
+        failed = {f"{line.text}{WAITS}" for line in (*earlier, *own) if line.failure}
+        return tuple(line for line in (*earlier, *own) if line.text not in failed), names
 
 
 def lines_of(run: Run, words: Vocabulary) -> list[Done]:
     """The lines of a program with what came of them, and why it goes on no further."""
     program, unfolded = run.program, run.unfolded
+    at_fault = next((one for one in program.statements if unfolded.failure and one.line == unfolded.failure.line), None)
+    empty = [one for one in run.empty if at_fault and one.target in names_read(at_fault.value)]
+    searches = [one for one in empty if any(tools_called(one.value, words))]
     lines = [
-        Done(f"{statement.text}  # not run yet", noted=True) if isinstance(value, Open) else Done(statement.text, value)
+        Done(f"{statement.text}{WAITS}", noted=True) if isinstance(value, Open) else Done(statement.text, value)
         for statement, value in zip(program.statements, unfolded.values, strict=False)
-        if not statement.answers
+        if not statement.answers and statement not in searches
     ]
-    if (failure := unfolded.failure) is not None:
-        text = next(one.text for one in program.statements if one.line == failure.line)
-        lines.append(Done(text, failure=failure.why, tool=failure.tool, hint=failure.hint))
+    if searches:
+        lines += [Done(one.text, failure=FOUND_NOTHING, tool=next(tools_called(one.value, words))) for one in searches]
+    elif (failure := unfolded.failure) is not None and at_fault is not None:
+        lines.append(Done(at_fault.text, failure=failure.why, tool=failure.tool, hint=failure.hint))
     elif program.stopped is not None:
         tool = next((tool for tool in words.tools if f"{tool}(" in program.stopped.text), "")
         lines.append(Done(program.stopped.text, failure=program.stopped.why, tool=tool))
     return lines
+
+
+def furthest(runs: Sequence[Run]) -> Run:
+    """The run that has come furthest of those that have done all that was done for good."""
+    return max(runs, key=lambda run: (run.compatible, run.done, len(run.unfolded.made)))

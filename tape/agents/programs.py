@@ -16,7 +16,7 @@ from typing import Any
 
 from solvers import PathSolution, Status
 from tape.agents.program_graph import ProgramGraphs
-from tape.agents.program_requests import Asked, lines_of
+from tape.agents.program_requests import Asked, furthest, lines_of
 from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
@@ -26,11 +26,11 @@ from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
-from tape.plan.agreement import FEWEST, MOST, Agreement, computes, finds_nothing
+from tape.plan.agreement import FEWEST, MOST, Agreement, computes
 from tape.plan.program import Program, Statement, called
 from tape.plan.prompt import Done
 from tape.plan.reader import read
-from tape.plan.record import MadeCall, Record, Run
+from tape.plan.record import NOTHING, MadeCall, Record, Run
 from tape.plan.unfold import Failure, Planned
 from tape.plan.vocabulary import ASK, Vocabulary
 from tape.protocols import Action, PlannedActor
@@ -99,8 +99,8 @@ class ProgramPlanner:
 
     def _runs(self) -> list[Run]:
         """The programs of the request as far as what was called reaches, without what is not to be done for good."""
-        record, programs = self._record(), self._asked.programs
-        runs = [record.follow(program) for program in programs]
+        record = self._record()
+        runs = self._asked.followed(record)
         if not any(self._words.changes(call.name) for run in runs for call in run.unfolded.calls):
             return runs
         agreement = Agreement(runs)
@@ -132,7 +132,7 @@ class ProgramPlanner:
         """Sample further programs of the request: the first of all greedily."""
         episode, asked = self._episode, self._asked
         request = episode.roles.prompt_format.program_request(asked.done, episode.remaining(), answer=asked.must_answer)
-        first = not asked.programs and not self._idle  # asked greedily again, a model says the same again
+        first = not asked.programs and not asked.mends  # asked greedily again, a model says the same again
         seed = episode.seed_for("plans", self._rounds, len(asked.programs))
         temperature = 0.0 if first else self._temperature
         programs = await self._generate(replace(request, n=count, temperature=temperature, seed=seed))
@@ -165,7 +165,7 @@ class ProgramPlanner:
         if effect and len(agreement.readable) < FEWEST:
             return min(MOST, count + FEWEST - len(agreement.readable))
         ends = leader.unfolded.answer is not None and not planned
-        answers = ends and (computes(leader) or finds_nothing(leader))
+        answers = ends and (computes(leader) or leader.empty)
         priced = bool(self._words.operators) or (bool(planned) and self._is_dear(planned[0]))
         if not (effect or answers or priced) or self._usual == 1:
             return count
@@ -187,10 +187,10 @@ class ProgramPlanner:
             EpisodeEnded: There have been too many.
         """
         calls = self._domain.made(self._episode.state)
-        made, known = len(calls), sum(not call.failure for call in calls)
+        made, known = len(calls), self._found()
         self._idle = self._idle + 1 if known == self._known else 0
         self._known = known
-        run = _furthest(runs)
+        run = furthest(runs)
         opened = not run.failed and run.ended
         self._open = self._open + 1 if opened and run.unfolded.made else 0
         failure = run.unfolded.failure
@@ -205,7 +205,13 @@ class ProgramPlanner:
             allowed[effect] = max(allowed[effect], count)
         lines, names = self._asked.carried(run, self._words)
         task, turn = self._asked.task, self._asked.turn
-        self._asked = Asked(lines, names, made, allowed, self._open >= MOST_OPEN, task=task, turn=turn)
+        last = self._open >= MOST_OPEN
+        self._asked = Asked(lines, names, made, allowed, last, task=task, turn=turn, mends=run.failed)
+
+    def _found(self) -> int:
+        """Calls that have done or found something."""
+        calls = self._domain.made(self._episode.state)
+        return sum(not call.failure and (call.changes or call.value not in NOTHING) for call in calls)
 
     def _begin_turn(self) -> None:
         """Begin anew where something else is asked for, as a user may do in a conversation."""
@@ -216,7 +222,7 @@ class ProgramPlanner:
         lines: tuple[Done, ...] = ()
         names: dict[str, Any] = {}
         if runs := self._runs():
-            run = Agreement(runs).leader() or _furthest(runs)
+            run = Agreement(runs).leader() or furthest(runs)
             carried, names = self._asked.carried(run, self._words)
             lines = tuple(line for line in carried if not line.failure)
         self._asked = Asked(lines, names, made, task=task, turn=made)
@@ -237,7 +243,7 @@ class ProgramPlanner:
         self._begin_turn()
         while True:
             if not self._asked.programs:
-                await self._sample(1)
+                await self._sample(FEWEST if self._asked.mends and self._usual > 1 else 1)
             runs = [self._without_dead(run) for run in self._runs()]
             leader = Agreement(runs).leader()
             if leader is None and len(runs) < FEWEST and self._may_differ(runs):
@@ -371,7 +377,7 @@ class ProgramPlanner:
         """Ask once more for the answer from what is there, where that fits."""
         episode = self._episode
         limit = isinstance(end, EpisodeEnded) and end.limit and episode.config.on_limit == "stop"
-        if not limit or not self._domain.made(episode.state) or self._asked.must_answer:
+        if not limit or not self._found() or self._asked.must_answer:
             return
         runs = self._runs()
         lines, names = self._asked.carried(runs[0], self._words) if runs else (self._asked.done, self._asked.names)
@@ -388,8 +394,3 @@ class ProgramPlanner:
             return
         episode.result.final_answer = run.program.text
         await episode.step(self._domain.answering(run.unfolded.answer.value, self._graphs.results))
-
-
-def _furthest(runs: Sequence[Run]) -> Run:
-    """The run that has come furthest of those that have done all that was done for good."""
-    return max(runs, key=lambda run: (run.compatible, run.done, len(run.unfolded.made)))

@@ -59,7 +59,7 @@ class Agreement:
         if not counts:
             return None
         first = {name: self.runs[classes.index(name)] for name in counts}
-        return first[max(counts, key=lambda name: (counts[name], not finds_nothing(first[name]), -classes.index(name)))]
+        return first[max(counts, key=lambda name: (counts[name], not first[name].empty, -classes.index(name)))]
 
     def decided(self, most: int = USUAL) -> bool:
         """Whether the largest class stays the largest, whatever the samples say that are still to come."""
@@ -89,12 +89,6 @@ def answer_key(value: Any) -> str:
     if isinstance(value, str):
         return key_of(value.strip())
     return key_of(value)
-
-
-def finds_nothing(run: Run) -> bool:
-    """Whether a name of a program has nothing as its value, as after a call that looks in the wrong place."""
-    values = zip(run.program.statements, run.unfolded.values, strict=False)
-    return any(value in (None, "", [], {}) for statement, value in values if statement.target)
 
 
 def computes(run: Run) -> bool:

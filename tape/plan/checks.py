@@ -47,7 +47,7 @@ class Checker:
         Raises:
             RefusedError: It means something else.
         """
-        if name in self._words.tools or name in FUNCTIONS or name in (ASK, ANSWER):
+        if name in FUNCTIONS or name in (ASK, ANSWER):
             raise RefusedError(f"{name} is a function; give the value another name")
         self.defined.add(name)
 

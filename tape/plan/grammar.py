@@ -1,33 +1,39 @@
 """The language as a grammar, for models that are decoded under one: GBNF, which llama.cpp's server and xgrammar read.
 
 A program of the grammar has up to three lines of comment, then statements in one line each, with single spaces, and a
-comment before any of them. No name begins with
-``if``, ``for`` or ``wh``: a model that means a block would write such names one after the other. Calls
-are held to the names of tools, their parameters in order, and literals of the parameters' types. Which names have a
-value is the reader's part, and so is where an effect may stand.
+comment before any of them. Calls are held to the names of tools, their parameters in order, and literals of the
+parameters' types. Which names have a value is the reader's part, and so is where an effect may stand.
 """
 
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Iterator, Sequence
 
 from tape.plan.vocabulary import ANSWER, ASK, OPERATORS, Parameter, Vocabulary
 
 COMMENT_LINES, COMMENT_LENGTH = 3, 160
 """Lines of a comment, and characters of each."""
+MOST_LINES = 30
+"""Statements after the first; a model that loses its way would write on and on."""
+
+_LETTERS = string.ascii_lowercase + "_"
+_NO_NAMES = ("if", "for", "wh", "def", "print", "next")
+"""No name begins so: a model that means a block or a function that is not there would write such names."""
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not", "and", "or")
 
 _FIXED = r"""
 line ::= name " = " expr "\n" | call "\n"
 expr ::= flat (" if " flat " else " expr)?
-flat ::= part (operator part)*
+flat ::= sum (comparison sum){0,3}
+sum ::= part (operator part){0,12}
 part ::= ("not " | "-")? value index*
 value ::= literal | opened
 opened ::= call | function | name | "(" expr ")"
 computed ::= ("not " | "-")? opened index* rest
-rest ::= (operator part)* (" if " flat " else " expr)?
+rest ::= (operator part){0,12} (comparison sum){0,3} (" if " flat " else " expr)?
 index ::= "[" (expr (":" expr?)? | ":" expr?) "]" | ".get(" expr (", " expr)? ")"
 literal ::= string | number | "True" | "False" | "None" | list | dict
 list ::= "[" (expr (loop | (", " expr)*))? "]"
@@ -35,8 +41,6 @@ dict ::= "{" (string ": " expr (", " string ": " expr)*)? "}"
 loop ::= " for " name " in " flat (" if " flat)?
 function ::= ("len" | "str" | "int" | "float") "(" expr ")" | ("min" | "max" | "sorted") "(" expr several ")"
 several ::= loop | (", " expr)*
-name ::= [a-eghj-vx-z_] more | "i" ([a-eg-zA-Z0-9_] more)? | "f" fname? | "w" ([a-gi-zA-Z0-9_] more)?
-fname ::= [a-np-zA-Z0-9_] more | "o" ([a-qs-zA-Z0-9_] more)?
 more ::= [a-zA-Z0-9_]{0,37}
 number ::= ("0" | [1-9] [0-9]{0,29}) ("." [0-9]{1,12})?
 string ::= "\"" ([^"\\\n] | escape)* "\"" | "'" ([^'\\\n] | escape)* "'" | "f\"" fpart* "\""
@@ -70,16 +74,29 @@ def gbnf(words: Vocabulary) -> str:
         tool0-0 ::= "item=" tool0-value-0 tool0-more-1
     """
     operators = words.operators or OPERATORS
-    symbols = [*operators, *_COMPARISONS]
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
-        f"root ::= comment{{0,{COMMENT_LINES}}} (line (comment? line)* (comment? end)? | end)",
+        f"root ::= comment{{0,{COMMENT_LINES}}} (line (comment? line){{0,{MOST_LINES}}} (comment? end)? | end)",
         f'comment ::= "#" [^\\n]{{0,{COMMENT_LENGTH}}} "\\n"',
-        f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in symbols)}",
+        f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in operators)}",
+        f"comparison ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in _COMPARISONS)}",
+        f"name ::= {_names(_NO_NAMES, _LETTERS)}",
         *_calls(words),
         *_FIXED.strip().split("\n"),
     ]
     return "\n".join(rule + free if rule.startswith("function ::=") else rule for rule in rules) + "\n"
+
+
+def _names(without: Sequence[str], letters: str) -> str:
+    """What a name is that does not begin in one of several ways; of each of these it may be the beginning."""
+    heads = dict.fromkeys(word[0] for word in without)
+    tails = {head: [word[1:] for word in without if word[0] == head] for head in heads}
+    free = "".join(letter for letter in letters if letter not in heads)
+    rules = [f"[{free}] more"]
+    for head, rest in tails.items():
+        if all(rest):
+            rules.append(f'"{head}" ({_names(rest, _LETTERS + string.ascii_uppercase + string.digits)})?')
+    return " | ".join(rules)
 
 
 def _calls(words: Vocabulary) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 A failure such as ``no such column: title`` is of little use to a model that took the column from the wrong place. Where
 a description, or a text that was found out, lists names in brackets (``books(id, title, year)``), the list that has the
-name, or the one nearest to it, is shown again.
+name, or the one nearest to it, is shown again; beside it the list that the line took it from.
 """
 
 from __future__ import annotations
@@ -31,14 +31,18 @@ def lists_with(failure: str, line: str, texts: Iterable[str]) -> list[str]:
         >>> lists_with("no such table: fines", "rows = query(sql='SELECT fine FROM fines')", [said])
         ['fines is not there, but loans(id, book_id, fine)']
         >>> lists_with("no such column: fine", "rows = query(sql='SELECT fine FROM books')", [said])
-        ['fine is in loans(id, book_id, fine)']
+        ['books(id, title, year) has no fine, but loans(id, book_id, fine) has; use both']
     """
     own = set(_NAME.findall(line))
     wanted = [name for name in dict.fromkeys(_NAME.findall(failure)) if name in own and len(name) > 1]
-    lists = list(dict.fromkeys(_LIST.findall("\n".join(texts)[:MOST_TEXT])))
+    lists = {one: _NAME.findall(one) for one in _LIST.findall("\n".join(texts)[:MOST_TEXT])}
     found: list[str] = []
     for name in wanted:
-        exact = [one for one in lists if name in _NAME.findall(one)]
-        near = [one for one in lists if difflib.get_close_matches(name, _NAME.findall(one), 1, NEAR)]
-        found += [f"{name} is in {one}" if exact else f"{name} is not there, but {one}" for one in exact or near]
+        exact = [one for one, names in lists.items() if name in names]
+        used = [one for one, names in lists.items() if names[0] in own]
+        near = [one for one, names in lists.items() if difflib.get_close_matches(name, names, 1, NEAR)]
+        if exact and used and not set(exact) & set(used):
+            found += [f"{used[0]} has no {name}, but {one} has; use both" for one in exact]
+        else:
+            found += [f"{name} is in {one}" if exact else f"{name} is not there, but {one}" for one in exact or near]
     return found[:MOST_LISTS]

@@ -96,9 +96,8 @@ def ask_program(
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))
     failed = list({step.text: step for step in done if step.failure}.values())[-MOST_FAILED:]
     parts += [_failed(step, words) for step in failed]
-    if done and not last:
-        again = "; the line that failed is not to be repeated" if failed else ""
-        parts.append(f"Write the rest of the program{again}.")
+    if worked and not last:
+        parts.append("Write the rest of the program.")
     parts += [last] if last else []
     if left:
         parts.append(f"(Budget left for calls: {left})")
@@ -113,9 +112,10 @@ def _line(step: Done, longest: int) -> str:
 def _failed(step: Done, words: Vocabulary) -> str:
     """A statement that has failed, and what helps."""
     lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
-    if step.tool in words.tools:
-        lines.append(f"Tool: {stub(words.tools[step.tool])}")
     texts = [tool.description for tool in words.tools.values()]
-    if hint := step.hint or "; ".join(lists_with(step.failure, step.text, texts)):
+    found = "" if step.hint else "; ".join(lists_with(step.failure, step.text, texts))
+    if step.tool in words.tools and not found:
+        lines.append(f"Tool: {stub(words.tools[step.tool])}")
+    if hint := step.hint or found:
         lines.append(f"Hint: {comment(hint)}")
     return "\n".join(lines)

@@ -12,6 +12,9 @@ from tape.plan.program import Program, Statement, called, names_read
 from tape.plan.unfold import CallFailedError, NotMadeError, Unfolded, unfold
 from tape.plan.vocabulary import AGAIN, Vocabulary
 
+NOTHING: tuple[Any, ...] = (None, "", [], {})
+"""What a call gives that has found nothing."""
+
 
 @dataclass(frozen=True)
 class MadeCall:
@@ -75,6 +78,12 @@ class Run:
     def ended(self) -> bool:
         """Whether all of it is done, and it gives no answer."""
         return not self.unfolded.calls and self.unfolded.answer is None
+
+    @property
+    def empty(self) -> list[Statement]:
+        """Statements that give a name nothing, as after a call that looks in the wrong place."""
+        values = zip(self.program.statements, self.unfolded.values, strict=False)
+        return [statement for statement, value in values if statement.target and value in NOTHING]
 
 
 @dataclass(frozen=True)

@@ -143,11 +143,13 @@ def items(value: Any) -> list[Any]:
     """What a comprehension goes over.
 
     Raises:
-        FailedError: It is no list and no dict, or too long.
+        FailedError: It is no list, or too long. A dict is refused too: a model that goes over one means a list of them.
     """
-    if not isinstance(value, list | dict):
+    if isinstance(value, dict):
+        raise FailedError("it is one record and no list of them; call what gives a list")
+    if not isinstance(value, list):
         raise FailedError(f"a comprehension goes over a list, got {kind(value)}")
-    return _within(list(value))
+    return _within(value)
 
 
 def formatted(value: Any, spec: str) -> str:
