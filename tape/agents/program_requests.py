@@ -17,8 +17,6 @@ from tape.plan.vocabulary import Vocabulary
 
 logger = logging.getLogger("tape.agents")
 
-WAITS = "  # not run yet"
-"""Stands behind a line whose call was not made."""
 FOUND_NOTHING = "it has found nothing"
 """What the model reads of a search without a result that a later line needs."""
 
@@ -70,7 +68,7 @@ class Asked:
         under a number, ``row_1``; a line that could not be evaluated then is of no more use now.
         """
         own, names = lines_of(run, words), dict(run.unfolded.known)
-        texts = {line.text for line in own} | {f"{line.text}{WAITS}" for line in own}
+        texts = {line.text for line in own}
         earlier = [line for line in self.done if line.text not in texts and (line.tool or not line.failure)]
         for name, value in self.names.items():
             if name in names and names[name] is not value and names[name] != value:
@@ -83,8 +81,7 @@ class Asked:
                     else line
                     for line in earlier
                 ]
-        failed = {f"{line.text}{WAITS}" for line in (*earlier, *own) if line.failure}
-        return tuple(line for line in (*earlier, *own) if line.text not in failed), names
+        return (*earlier, *own), names
 
 
 def lines_of(run: Run, words: Vocabulary) -> list[Done]:
@@ -94,9 +91,9 @@ def lines_of(run: Run, words: Vocabulary) -> list[Done]:
     empty = [one for one in run.empty if at_fault and one.target in names_read(at_fault.value)]
     searches = [one for one in empty if any(tools_called(one.value, words))]
     lines = [
-        Done(f"{statement.text}{WAITS}", noted=True) if isinstance(value, Open) else Done(statement.text, value)
+        Done(statement.text, value)
         for statement, value in zip(program.statements, unfolded.values, strict=False)
-        if not statement.answers and statement not in searches
+        if not isinstance(value, Open) and not statement.answers and statement not in searches
     ]
     if searches:
         lines += [Done(one.text, failure=FOUND_NOTHING, tool=next(tools_called(one.value, words))) for one in searches]

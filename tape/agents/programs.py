@@ -45,6 +45,8 @@ SHARE = 10
 """A call is cheap if it takes no more than this part of what is left; so much of it is also spent on looking around."""
 MOST_OPEN = 3
 """Requests in a row that may only look; the next has to answer."""
+MOST_ASKED = 5
+"""Requests without anything done for good after which the next has to answer."""
 MOST_IDLE = 2
 """Requests in a row after which nothing new was found out."""
 REFUSED = "it was refused; do without it"
@@ -71,7 +73,7 @@ class ProgramPlanner:
         self.graph = PlanGraph()
         self._asked = Asked()
         self._rounds = self._open = self._idle = 0
-        self._known = 0
+        self._known = self._changed = self._since = 0
         self._dead: dict[str, str] = {}
         """Actions that could not be done, and why."""
         self._graphs = ProgramGraphs(episode, declared, actor, self._dead)
@@ -156,7 +158,7 @@ class ProgramPlanner:
         return programs
 
     def _wanted(self, runs: Sequence[Run], leader: Run | None) -> int:
-        """How many samples there should be before the next call."""
+        """How many samples there should be before the next call: soon all, as a prompt is longer than a program."""
         count, agreement = len(runs), Agreement(runs)
         if leader is None or self._asked.must_answer:
             return count
@@ -169,9 +171,9 @@ class ProgramPlanner:
         priced = bool(self._words.operators) or (bool(planned) and self._is_dear(planned[0]))
         if not (effect or answers or priced) or self._usual == 1:
             return count
-        if count < FEWEST:
+        if count < FEWEST and effect:
             return min(FEWEST, self._usual)
-        return count if agreement.decided(self._usual) else max(count, self._usual)
+        return count if count >= FEWEST and agreement.decided(self._usual) else max(count, self._usual)
 
     def _is_dear(self, call: Planned) -> bool:
         left = self._episode.remaining()
@@ -205,7 +207,9 @@ class ProgramPlanner:
             allowed[effect] = max(allowed[effect], count)
         lines, names = self._asked.carried(run, self._words)
         task, turn = self._asked.task, self._asked.turn
-        last = self._open >= MOST_OPEN
+        changed = sum(call.changes and not call.failure for call in calls)
+        self._since, self._changed = (0 if changed > self._changed else self._since + 1), changed
+        last = self._open >= MOST_OPEN or self._since >= MOST_ASKED
         self._asked = Asked(lines, names, made, allowed, last, task=task, turn=turn, mends=run.failed)
 
     def _found(self) -> int:
@@ -226,7 +230,7 @@ class ProgramPlanner:
             carried, names = self._asked.carried(run, self._words)
             lines = tuple(line for line in carried if not line.failure)
         self._asked = Asked(lines, names, made, task=task, turn=made)
-        self._open = self._idle = 0
+        self._open = self._idle = self._since = 0
         self._dead.clear()
 
     # --- choosing -----------------------------------------------------------------------------

@@ -11,6 +11,9 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from tape.plan.values import NO_LIST
+from tape.plan.vocabulary import Vocabulary
+
 MOST_LISTS = 3
 """Lists that are shown."""
 NEAR = 0.75
@@ -20,6 +23,14 @@ MOST_TEXT = 20_000
 
 _LIST = re.compile(r"[^\W\d]\w*\([^()]{1,500}\)")
 _NAME = re.compile(r"[^\W\d]\w*")
+
+
+def hint(failure: str, line: str, words: Vocabulary) -> str:
+    """What may help after a failure of a line; empty for nothing."""
+    if failure == NO_LIST:
+        tools = [tool.name for tool in words.tools.values() if tool.returns.startswith("list")]
+        return f"a tool that gives a list is {' or '.join(tools)}" if tools else ""
+    return "; ".join(lists_with(failure, line, (tool.description for tool in words.tools.values())))
 
 
 def lists_with(failure: str, line: str, texts: Iterable[str]) -> list[str]:

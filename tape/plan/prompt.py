@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import Message
-from tape.plan.hints import lists_with
+from tape.plan.hints import hint
 from tape.plan.shown import LONGEST_RESULT, comment, literal
 from tape.plan.stubs import answer_stub, stub, stubs
 from tape.plan.vocabulary import Vocabulary
@@ -112,10 +112,9 @@ def _line(step: Done, longest: int) -> str:
 def _failed(step: Done, words: Vocabulary) -> str:
     """A statement that has failed, and what helps."""
     lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
-    texts = [tool.description for tool in words.tools.values()]
-    found = "" if step.hint else "; ".join(lists_with(step.failure, step.text, texts))
-    if step.tool in words.tools and not found:
+    made = "" if step.hint else hint(step.failure, step.text, words)
+    if step.tool in words.tools and not made:
         lines.append(f"Tool: {stub(words.tools[step.tool])}")
-    if hint := step.hint or found:
-        lines.append(f"Hint: {comment(hint)}")
+    if helps := step.hint or made:
+        lines.append(f"Hint: {comment(helps)}")
     return "\n".join(lines)

@@ -173,7 +173,8 @@ class Record:
 
         Args:
             run: The run.
-            unwanted: Whether an effect is, by what it is and how often it stands in the program up to there.
+            unwanted: Whether an effect is, by what it is and how often it stands in the program up to there; asked only
+                where its arguments are there.
 
         Returns:
             The run of the program without these statements, and the statements; the program ends before a statement
@@ -186,7 +187,7 @@ class Record:
             if self.words.changes(call.name):
                 effect = self.effects.of(call.name, call.arguments)
                 seen[effect] += 1
-                if unwanted(effect, seen[effect]):
+                if call.ready and unwanted(effect, seen[effect]):
                     lines.add(call.line)
         if not lines:
             return run, []

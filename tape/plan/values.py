@@ -13,6 +13,8 @@ from tape.plan.checks import LARGEST_NUMBER, LONGEST_TEXT
 
 MOST_ITEMS = 1_000
 """Items that a comprehension goes over, and of a list that is computed."""
+NO_LIST = "it is one record and no list of records"
+"""Why a comprehension cannot go over a dict."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
 
@@ -146,7 +148,7 @@ def items(value: Any) -> list[Any]:
         FailedError: It is no list, or too long. A dict is refused too: a model that goes over one means a list of them.
     """
     if isinstance(value, dict):
-        raise FailedError("it is one record and no list of them; call what gives a list")
+        raise FailedError(NO_LIST)
     if not isinstance(value, list):
         raise FailedError(f"a comprehension goes over a list, got {kind(value)}")
     return _within(value)

@@ -174,7 +174,7 @@ def tool(
             each name gets it (:mod:`tape.tools.copies`). One that only reads is pure.
         dry_run: A function that is called in its place on a copy; True where the tool may be, since it only computes.
         key: The arguments that make two calls one effect, where it is not pure: with ``key="to"`` a mail in other words
-            is the same mail. By default all but texts: those typed ``str`` or :data:`~tape.tools.FreeText`.
+            is the same mail. By default all but wordings (:meth:`~tape.tools.Tool.effect`).
         operator: The operator of programs, such as ``"*"``, that is a call of this tool of two parameters.
         fixed: The fixed cost of a call in units; None for an unknown amount.
 

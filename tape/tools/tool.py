@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from tape.budget import Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
 from tape.budget.resources import MOST
-from tape.plan.open import Open, key_of
+from tape.plan.open import key_of
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from tape.tools.copies.base import Use
@@ -31,6 +31,8 @@ Thread = Literal["own", "caller"]
 always in the thread that plays the episode."""
 
 _FREE = "free text"
+WORDING = 4
+"""Words from which on a text is taken for one that could be worded otherwise."""
 FreeText: TypeAlias = Annotated[str, _FREE]
 """The type of a parameter whose wording makes no other effect, such as the text of a mail."""
 
@@ -65,8 +67,7 @@ class Tool:
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
         fills: The function gets the defaults of arguments that a call leaves out; False where it has its own.
-        key: The arguments that make two calls the same effect; None for all but texts: those typed ``str`` or
-            :data:`~tape.tools.FreeText`.
+        key: The arguments that make two calls the same effect; None for all but wordings (:meth:`effect`).
         operator: The operator of programs that calls it, for instance ``*``; empty for none.
 
     Examples:
@@ -183,7 +184,8 @@ class Tool:
     def effect(self, arguments: Mapping[str, Any]) -> str:
         """What a call does for good: two calls of one effect do the same, whatever else they are given.
 
-        Without a declared ``key``, calls that are given texts are only counted.
+        Without a declared ``key`` the wording of texts does not count: of those that are typed
+        :data:`~tape.tools.FreeText`, and of others from :data:`WORDING` words on. A shorter one may be an address.
         """
         if self.key is not None:
             kept = [name for name in self.key if name in arguments]
@@ -193,7 +195,8 @@ class Tool:
 
     def _is_wording(self, name: str, value: Any) -> bool:
         field = self.arguments.model_fields.get(name)
-        return isinstance(value, str | Open) if field is None else _FREE in field.metadata or field.annotation is str
+        free = field is not None and _FREE in field.metadata
+        return free or (isinstance(value, str) and len(value.split()) >= WORDING)
 
     @property
     def writes(self) -> bool:

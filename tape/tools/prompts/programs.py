@@ -31,6 +31,8 @@ from tape.tools.words import names, vocabulary
 PROGRAM_TOKENS, LINE_TOKENS, ANSWER_TOKENS = 400, 200, 200
 EARLIER = 1_000
 """Added to the number of a result that is only predicted, to tell it from those of a program's own calls."""
+OF_THE_MODEL = ("calls", "tokens")
+"""What no call of a tool takes: a model that is told how many tokens are left may write that number into a program."""
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
 NEXT = "Write the next line of the program and nothing else; {} ends it."
 LAST = "No more calls can be made. Write the one line {} from what is there."
@@ -91,7 +93,7 @@ class ProgramFormat(ToolFormat):
     def _prompt(
         self, words: Vocabulary, done: Sequence[Done], remaining: Mapping[str, int], last: str = ""
     ) -> tuple[Message, ...]:
-        left = ", ".join(in_units(kind, count) for kind, count in remaining.items())
+        left = ", ".join(in_units(kind, count) for kind, count in remaining.items() if kind not in OF_THE_MODEL)
         task = self._domain.task
         return ask_program(task, words, done, left=left, last=last, examples=self._examples, longest=self._longest)
 

@@ -99,7 +99,7 @@ def test_after_a_failure_the_rest_is_asked_for_with_the_reason_the_stub_and_the_
         return "row = find('Ann')\nanswer(row['n'])" if len(prompts) > 1 else "row = find('ann')\nanswer(row['n'])"
 
     result = played(write, shop)
-    assert (result.answer, result.replans, len(prompts)) == (3, 1, 2)
+    assert (result.answer, result.replans, len(prompts)) == (3, 1, 4), "a failure is mended with three samples"
     for shown in ("This line failed:\nrow = find('ann')", "there is no ann", "def find(name: str)", "names begin"):
         assert shown in prompts[1]
 
@@ -151,8 +151,46 @@ def test_the_largest_class_of_computed_answers_wins() -> None:
 
 def test_sampling_stops_where_the_lead_is_decided() -> None:
     shop = Shop()
+    result = played(["row = find('Ann')\nmail(row['address'], 'Hi')\nanswer(row['n'])"], shop)
+    assert (result.answer, result.plans) == (3, 3)
+
+
+def test_where_a_value_is_computed_all_other_samples_are_drawn_at_once() -> None:
+    shop = Shop()
     result = played(["row = find('Ann')\nanswer(row['n'] * 2)"], shop)
-    assert (result.answer, result.plans) == (6, 3)
+    assert (result.answer, result.plans, sum(result.lm_calls.values())) == (6, 5, 2)
+
+
+def test_a_search_that_finds_nothing_is_spelled_as_the_task_does_without_asking_the_model() -> None:
+    asked: list[str] = []
+
+    @tool(pure=True, usd=0)
+    def price(title: str) -> dict[str, float] | None:
+        """Find a price."""
+        asked.append(title)
+        return {"price": 27.25} if title == "tea kettle" else None
+
+    program = "row = price('Tea Kettle')\nanswer(row['price'])"
+    environment = ToolEnvironment("What does a tea kettle cost?", [price], budget="$1, 30 steps")
+    result = TapeAgent(ScriptedLM(lambda request, sample: program)).run(environment)
+    assert (result.answer, asked, result.plans) == (27.25, ["Tea Kettle", "tea kettle"], 1)
+
+
+def test_a_model_that_finds_ever_more_has_to_answer_at_last() -> None:
+    prompts: list[str] = []
+    names = iter(range(99))
+
+    @tool(pure=True, usd=0)
+    def look(name: int) -> int:
+        """Look."""
+        return name
+
+    def write(request: Request, sample: int) -> str:
+        prompts.append(request.prompt[-1].content)  # type: ignore[union-attr]
+        return "answer(5)" if "No more calls" in prompts[-1] else f"x = look({next(names)})\nanswer(x['n'])"
+
+    result = TapeAgent(ScriptedLM(write)).run(ToolEnvironment("Look.", [look], budget="$1, 90 steps"))
+    assert (result.answer, result.replans) == (5, 5)
 
 
 def test_one_plan_is_one_sample() -> None:

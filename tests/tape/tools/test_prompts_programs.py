@@ -41,7 +41,7 @@ def test_a_plan_request_shows_rules_tools_by_variant_examples_task_results_and_b
         "So far:\nr1 = add(a=1, b=2)  # -> 3\nr3 = multiply_exact(a=3, b=4)  # -> 12",
         "This line failed:\ndivide(a=1, b=0)\nWhy: division by zero\n"
         'Tool: def divide(a: float, b: float) -> float: "Divide two numbers."  # $0.002\nHint: give another b',
-        "Write the rest of the program; the line that failed is not to be repeated.",
+        "Write the rest of the program.",
         "(Budget left for calls: $0.005, 3 steps)",
     ]
 
