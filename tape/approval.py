@@ -50,6 +50,11 @@ DECISIONS: Mapping[Approval, Decision] = {
 
 Reason = Literal["destructive", "selected"]
 
+AFTER_READING = "asked for after reading"
+"""A note on an action that only programs have which were written after a result was shown."""
+SECOND = AGAIN, PERHAPS_AGAIN = "it was done before", "it may have been done: a call gave no answer in time"
+"""Notes on an action that is always asked about."""
+
 
 @dataclass(frozen=True)
 class ApprovalRequest:
@@ -64,6 +69,7 @@ class ApprovalRequest:
         rest: The rest of the path, as far as there is one.
         reason: ``destructive`` where the domain marks the action so, else ``selected`` by ``approve_when``.
         step: Steps taken before it.
+        note: What an agent says of it: it was done before, or it was asked for only after something was read.
         changes: Where plans are tried on copies, what the action and the rest of the path will change, a line each.
 
     Examples:
@@ -94,6 +100,7 @@ class ApprovalRequest:
     reason: Reason
     step: int
     changes: tuple[str, ...] = ()
+    note: str = ""
 
     def __str__(self) -> str:
         """The question for a person: every argument, long values cut one by one by both ends.
@@ -105,7 +112,8 @@ class ApprovalRequest:
 
         cost = ", ".join(_written(kind, amount) for kind, amount in self.cost.items()) or "nothing"
         left = ", ".join(_written(kind, amount) for kind, amount in self.left.items()) or "everything (no caps)"
-        lines = [f"{shown_action(self.shown)} ({self.reason})", f"costs at most {cost}; left: {left}"]
+        note = f"; {self.note}" if self.note else ""
+        lines = [f"{shown_action(self.shown)} ({self.reason}{note})", f"costs at most {cost}; left: {left}"]
         rest = (escaped(one if len(one) <= LONGEST else f"{one[:LONGEST]}...") for one in self.rest)
         lines += [f"then: {'; '.join(rest)}"] if self.rest else []
         lines += ["on a copy this changes:", *(f"  {escaped(line)}" for line in self.changes)] if self.changes else []
@@ -133,7 +141,13 @@ class ApprovalRequest:
 
 
 def request_of(
-    domain: Domain, state: State, action: Action, rest: Sequence[Action], left: Mapping[str, int | None], step: int
+    domain: Domain,
+    state: State,
+    action: Action,
+    rest: Sequence[Action],
+    left: Mapping[str, int | None],
+    step: int,
+    note: str = "",
 ) -> ApprovalRequest:
     """The request about an action; the arguments are its fields, ``left`` in counts."""
     return ApprovalRequest(
@@ -145,6 +159,7 @@ def request_of(
         rest=tuple(rest),
         reason="destructive" if domain.destructive(action) else "selected",
         step=step,
+        note=note,
     )
 
 

@@ -31,6 +31,32 @@ EXAMPLES = (
 )
 """Questions and their programs."""
 
+STUB = (
+    'def search(query: str) -> str: "Search the corpus for passages about a short query, for instance \\"founder of '
+    'Aldera\\"."'
+)
+ASKING = (
+    (
+        f"{STUB}\nTask: In which country was the designer of the Osprey Bridge born?\nEnd with answer(value: Any)",
+        "# First the designer, then the country where that person was born.\n"
+        'bridge = search(query="designer of Osprey Bridge")\n'
+        'who = ask("Who designed the Osprey Bridge?", bridge)\n'
+        'life = search(query=f"country of birth of {who}")\n'
+        'answer(ask(f"In which country was {who} born?", life))',
+    ),
+    (
+        "Task: Which river flows through the town where the author of The Salt Road went to school?\n"
+        "End with answer(value: Any)",
+        "# First the author, then the town of the school, then the river there.\n"
+        'book = search(query="author of The Salt Road")\n'
+        'author = ask("Who wrote The Salt Road?", book)\n'
+        'school = search(query=f"town where {author} went to school")\n'
+        'town = ask(f"In which town did {author} go to school?", school)\n'
+        'answer(ask(f"Which river flows through {town}?", search(query=f"river through {town}")))',
+    ),
+)
+"""The same where a program says what is read from a result."""
+
 READ: Sequence[tuple[str, str]] = (
     read_example(
         "designer of Osprey Bridge",
@@ -50,4 +76,7 @@ READ: Sequence[tuple[str, str]] = (
 
 def chat_format(domain: ToolDomain) -> ProgramFormat:
     """The ``chat`` prompt format, with examples of look-ups where there are some."""
-    return ProgramFormat(domain, EXAMPLES, READ) if KIND in domain.toolbox.kinds else ProgramFormat(domain, read=READ)
+    if KIND not in domain.toolbox.kinds:
+        return ProgramFormat(domain, read=READ)
+    reads = domain.toolbox.of_kind(KIND)[0].reads
+    return ProgramFormat(domain, EXAMPLES if reads else ASKING, READ)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 KIND = "search"
 
-READERS = ("lm", "scripted")
-"""Who reads what was retrieved: the model, or the script of :mod:`envs.musique.scripted_reader`."""
+READERS = ("lm", "ask", "scripted")
+"""Who reads what was retrieved: the model, each result by its query; the model where a program has ``ask``; the script
+of :mod:`envs.musique.scripted_reader`."""
 
 
 def tools(corpus: Searchable, reader: str = "lm") -> Toolbox:
@@ -38,16 +39,16 @@ def tools(corpus: Searchable, reader: str = "lm") -> Toolbox:
     """
     if reader not in READERS:
         raise MusiqueError(f"there is no reader {reader!r}; there is: {', '.join(READERS)}")
-    return Toolbox([_tool(corpus, variant, scripted=reader == "scripted") for variant in RETRIEVERS])
+    return Toolbox([_tool(corpus, variant, reader) for variant in RETRIEVERS])
 
 
-def _tool(corpus: Searchable, variant: Variant, *, scripted: bool) -> Tool:
+def _tool(corpus: Searchable, variant: Variant, reader: str) -> Tool:
     def search(query: str, rng: random.Random) -> str:
         """Search the corpus for passages about a short query, for instance "founder of Aldera"."""
         found = corpus.retrieve(query, variant.name, rng.getrandbits(32))
         if not found:
             raise ToolFailedError("no passage was found")
-        if scripted:
+        if reader == "scripted":
             answer = read(query, found)
             if answer is None:
                 raise ToolFailedError("the passages do not say")
@@ -61,7 +62,7 @@ def _tool(corpus: Searchable, variant: Variant, *, scripted: bool) -> Tool:
         variant=variant.name,
         cost=cost,
         quality=variant.quality,
-        reads=not scripted,
+        reads=reader == "lm",
         pure=True,
     )
 

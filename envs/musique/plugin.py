@@ -38,7 +38,10 @@ class MusiquePlugin(EnvironmentPlugin):
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
         parser.add_argument("--embeddings", help="hf:PATH, a local model for dense retrieval (default: BM25)")
         parser.add_argument(
-            "--reader", choices=READERS, default="lm", help="scripted: no model reads; own questions only (default: lm)"
+            "--reader",
+            choices=READERS,
+            default="lm",
+            help="ask: programs say what is read; scripted: no model reads, own questions only (default: lm)",
         )
         parser.add_argument(
             "--tightness",
@@ -55,7 +58,7 @@ class MusiquePlugin(EnvironmentPlugin):
         """
         data, tightness, embeddings = options.get("data"), options["tightness"], options.get("embeddings")
         reader = options.get("reader", "lm")
-        if data and reader != "lm":
+        if data and reader == "scripted":
             raise MusiqueError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
         questions = load(Path(data)) if data else load_questions(options["questions"])
         name = Path(data).stem if data else f"musique-{options['questions']}"

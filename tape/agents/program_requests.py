@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from tape.plan.agreement import FEWEST, MOST, Agreement, computes
 from tape.plan.open import Open
 from tape.plan.program import Program, names_read, tools_called
 from tape.plan.prompt import Done
 from tape.plan.record import Record, Run
 from tape.plan.respelled import respelled
+from tape.plan.unfold import Planned
 from tape.plan.vocabulary import Vocabulary
 
 logger = logging.getLogger("tape.agents")
@@ -108,3 +110,20 @@ def lines_of(run: Run, words: Vocabulary) -> list[Done]:
 def furthest(runs: Sequence[Run]) -> Run:
     """The run that has come furthest of those that have done all that was done for good."""
     return max(runs, key=lambda run: (run.compatible, run.done, len(run.unfolded.made)))
+
+
+def wanted(runs: Sequence[Run], leader: Run, words: Vocabulary, usual: int, is_dear: Callable[[Planned], bool]) -> int:
+    """How many samples there should be before the next call: soon all, as a prompt is longer than a program."""
+    count, agreement = len(runs), Agreement(runs)
+    planned = leader.unfolded.calls
+    effect = bool(planned) and words.changes(planned[0].name)
+    if effect and len(agreement.readable) < FEWEST:
+        return min(MOST, count + FEWEST - len(agreement.readable))
+    ends = leader.unfolded.answer is not None and not planned
+    answers = ends and (computes(leader) or leader.empty)
+    priced = bool(words.operators) or (bool(planned) and is_dear(planned[0]))
+    if not (effect or answers or priced) or usual == 1:
+        return count
+    if count < FEWEST and effect:
+        return min(FEWEST, usual)
+    return count if count >= FEWEST and agreement.decided(usual) else max(count, usual)

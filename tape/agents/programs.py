@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from solvers import PathSolution, Status
+from tape.agents.program_effects import NOBODY, EffectNotes
 from tape.agents.program_graph import ProgramGraphs
-from tape.agents.program_requests import Asked, furthest, lines_of
+from tape.agents.program_requests import Asked, furthest, lines_of, wanted
 from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
@@ -26,7 +27,7 @@ from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
-from tape.plan.agreement import FEWEST, MOST, Agreement, computes
+from tape.plan.agreement import FEWEST, MOST, Agreement
 from tape.plan.program import Program, Statement, called
 from tape.plan.prompt import Done
 from tape.plan.reader import read
@@ -71,7 +72,7 @@ class ProgramPlanner:
         assert declared is not None, "the domain's plans are programs"
         self._episode, self._domain, self._solver = episode, declared, solver
         self.graph = PlanGraph()
-        self._asked = Asked()
+        self._asked, self._notes = Asked(), EffectNotes(episode, declared)
         self._rounds = self._open = self._idle = 0
         self._known = self._changed = self._since = 0
         self._dead: dict[str, str] = {}
@@ -139,6 +140,8 @@ class ProgramPlanner:
         temperature = 0.0 if first else self._temperature
         programs = await self._generate(replace(request, n=count, temperature=temperature, seed=seed))
         asked.programs += programs
+        if not asked.done:
+            self._notes.written(programs)
         episode.result.plans += len(programs)
         texts = {program.text for program in programs}
         episode.result.distinct_plans += len(texts)
@@ -157,23 +160,8 @@ class ProgramPlanner:
             programs.append(program)
         return programs
 
-    def _wanted(self, runs: Sequence[Run], leader: Run | None) -> int:
-        """How many samples there should be before the next call: soon all, as a prompt is longer than a program."""
-        count, agreement = len(runs), Agreement(runs)
-        if leader is None or self._asked.must_answer:
-            return count
-        planned = leader.unfolded.calls
-        effect = bool(planned) and self._words.changes(planned[0].name)
-        if effect and len(agreement.readable) < FEWEST:
-            return min(MOST, count + FEWEST - len(agreement.readable))
-        ends = leader.unfolded.answer is not None and not planned
-        answers = ends and (computes(leader) or leader.empty)
-        priced = bool(self._words.operators) or (bool(planned) and self._is_dear(planned[0]))
-        if not (effect or answers or priced) or self._usual == 1:
-            return count
-        if count < FEWEST and effect:
-            return min(FEWEST, self._usual)
-        return count if count >= FEWEST and agreement.decided(self._usual) else max(count, self._usual)
+    def _more(self, runs: Sequence[Run], leader: Run) -> int:
+        return wanted(runs, leader, self._words, self._usual, self._is_dear) - len(runs)
 
     def _is_dear(self, call: Planned) -> bool:
         left = self._episode.remaining()
@@ -232,6 +220,7 @@ class ProgramPlanner:
         self._asked = Asked(lines, names, made, task=task, turn=made)
         self._open = self._idle = self._since = 0
         self._dead.clear()
+        self._notes.begin()
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -256,7 +245,7 @@ class ProgramPlanner:
                 self._ask_anew(runs)
             elif len(runs) >= FEWEST and (look := self._look_around(runs)) is not None:
                 return look
-            elif (more := self._wanted(runs, leader) - len(runs)) > 0:
+            elif not self._asked.must_answer and (more := self._more(runs, leader)) > 0:
                 await self._sample(more)
             else:
                 return await self._choose(runs)
@@ -271,6 +260,9 @@ class ProgramPlanner:
     def _without_dead(self, run: Run) -> Run:
         """A run that fails where what it does next could not be done, was refused, or cannot be written."""
         unfolded, line, name, why = run.unfolded, 0, "", ""
+        if self._notes.lacks_approval(run, self._record().made):
+            failure = Failure(unfolded.calls[0].line, NOBODY, unfolded.calls[0].name)
+            return replace(run, unfolded=replace(unfolded, failure=failure))
         try:
             for call in [call for call in unfolded.calls if call.ready]:
                 line, name = call.line, call.name
@@ -320,6 +312,7 @@ class ProgramPlanner:
             EpisodeEnded: None fits, or the solver has given up.
         """
         episode = self._episode
+        self._notes.write(runs, self._record())
         graph = self.graph = self._graphs.fold(runs)
         start = graph.nodes[0]
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
@@ -372,7 +365,10 @@ class ProgramPlanner:
                     raise
                 continue
             now = self._domain.made(after)
-            if now == made or now[-1].failure:
+            if now != made and now[-1].late and now[-1].changes:
+                if self._episode.approver is None:
+                    raise EpisodeEnded("unknown_outcome", f"{action} gave no answer in time; what it did is unknown")
+            elif now == made or now[-1].failure:
                 self._dead[action] = self._domain.said(after)
             elif now[-1].changes:
                 self._dead.clear()  # what could not be done before may be possible now

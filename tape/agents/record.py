@@ -32,7 +32,7 @@ from tape.trace import (
     read_trace,
 )
 
-FINAL = ("success", "failure", "no_plan", "replan_limit", "not_certified", "invalid_output")
+FINAL = ("success", "failure", "no_plan", "replan_limit", "not_certified", "invalid_output", "unknown_outcome")
 """End states after which nothing is left to do."""
 
 LIMITS = ("infeasible", "budget")

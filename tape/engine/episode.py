@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from tape.approval import DECISIONS, Approval, Approver, request_of
+from tape.approval import DECISIONS, SECOND, Approval, Approver, request_of
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
@@ -94,6 +94,7 @@ class Episode:
         merger: Merges states that the model considers equal; only with ``projector="lm"``.
         dry_run: Makes actions on copies; only with ``world_model="copy"``.
         at_once: What runs at once; None where actions run one after another.
+        notes: What the agent knows of effects before they are made (:mod:`tape.approval`).
         known_outcome: What came of an action that an episode which is resumed has done already; else None.
     """
 
@@ -107,6 +108,7 @@ class Episode:
     deadline: Deadline = field(default_factory=Deadline)
     approver: Approver | None = None
     refused: list[Action] = field(default_factory=list)
+    notes: dict[Action, str] = field(default_factory=dict)
     observation: Observation | None = None
     state: State = None
     taken: dict[str, list[Action]] = field(default_factory=dict)
@@ -220,7 +222,7 @@ class Episode:
             self._log_approval(action, Approval.REFUSE, REFUSED_BEFORE)
             raise ActionRefused(action)
         with environment_faults(f"approval of {action!r} cannot be requested"):
-            why = forbidden(self.config.destructive, self.env.domain, action, self.trace.events)
+            why = forbidden(self.config.destructive, self.env.domain, action, self.trace.events, self.notes)
         if why:
             self._log_approval(action, Approval.REFUSE, why)
             await self._refuse(action)
@@ -228,8 +230,8 @@ class Episode:
             return
         with environment_faults(f"approval of {action!r} cannot be requested"):
             left, step = self.remaining(), self.result.steps
-            request = request_of(self.env.domain, self.state, action, rest, left, step)
-        if request.reason == "destructive" or self.approver.selects(request):
+            request = request_of(self.env.domain, self.state, action, rest, left, step, self.notes.get(action, ""))
+        if request.reason == "destructive" or request.note in SECOND or self.approver.selects(request):
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
             if self.dry_run is not None:

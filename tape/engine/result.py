@@ -34,6 +34,7 @@ END_STATES = (
     "replan_limit",
     "not_certified",
     "stopped",
+    "unknown_outcome",
     "solver_timeout",
     "solver_error",
     "invalid_output",
@@ -43,7 +44,8 @@ END_STATES = (
 )
 """All end states; ``budget`` is always followed by the kind, for instance ``budget:steps``.
 
-``infeasible``: no plan fits; ``no_plan``: no sampled plan could be read; ``invalid_output``: nothing else could be.
+``infeasible``: no plan fits; ``no_plan``: no sampled plan could be read; ``invalid_output``: nothing else could be;
+``unknown_outcome``: a call that changes something gave no answer in time, and nobody is there who knows what it did.
 """
 
 

@@ -90,7 +90,7 @@ def ask_program(
     shown = [Message("system", RULES)]
     for question, program in examples:
         shown += [Message("user", question), Message("assistant", program)]
-    parts = [f"{stubs(words)}\nTask: {task}\nEnd with {answer_stub(words)}"]
+    parts = [f"{stubs(words, task)}\nTask: {task}\nEnd with {answer_stub(words)}"]
     worked = [step for step in done if not step.failure]
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))

@@ -27,6 +27,7 @@ class MadeCall:
         failure: Why it failed; empty where it did not.
         hint: What may help.
         changes: It may have changed something.
+        late: It gave no answer in time: what it has changed is unknown.
     """
 
     name: str
@@ -35,6 +36,7 @@ class MadeCall:
     failure: str = ""
     hint: str = ""
     changes: bool = False
+    late: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from tape.plan.shown import comment, literal
 from tape.plan.vocabulary import ANSWER, Parameter, Signature, Vocabulary
 
+logger = logging.getLogger("tape.plan")
+
+MOST_CHARACTERS = 6_000
+"""Of all stubs, some 1,500 tokens; of a toolbox with more, some are shown."""
 LONGEST_DESCRIPTION = 300
 """Characters of a tool's description, and of a parameter's note."""
 
@@ -43,9 +48,41 @@ def answer_stub(words: Vocabulary) -> str:
     return f"{ANSWER}({_parameters(words.answer or (Parameter('value'),))})"
 
 
-def stubs(words: Vocabulary) -> str:
-    """All tools, one below the other."""
-    return "\n".join(stub(signature) for signature in words.tools.values())
+def stubs(words: Vocabulary, task: str = "") -> str:
+    """The tools, one below the other; of a large toolbox those that the task speaks of, and the names of the rest.
+
+    A program that calls one of the rest is read as well.
+
+    Args:
+        words: What may be called.
+        task: In words; the stubs whose names and descriptions have most of them are shown (BM25).
+    """
+    shown = {name: stub(signature) for name, signature in words.tools.items()}
+    if sum(map(len, shown.values())) <= MOST_CHARACTERS:
+        return "\n".join(shown.values())
+    room, kept = MOST_CHARACTERS, set[str]()
+    for name in _ranked(words, task):
+        room -= len(shown[name])
+        if room < 0:
+            break
+        kept.add(name)
+    rest = ", ".join(name for name in shown if name not in kept)
+    return "\n".join([*(text for name, text in shown.items() if name in kept), f"# There are also: {rest}"])
+
+
+def _ranked(words: Vocabulary, task: str) -> list[str]:
+    """The names of tools, those first that a task speaks of most."""
+    try:
+        import bm25s
+    except ImportError:
+        logger.warning("the first tools are shown, not the ones that the task speaks of: pip install bm25s")
+        return [*words.tools]
+    texts = [f"{name.replace('_', ' ')} {signature.description}" for name, signature in words.tools.items()]
+    index = bm25s.BM25()
+    index.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+    [tokens] = bm25s.tokenize([task], return_ids=False, show_progress=False)
+    scores = index.get_scores(tokens) if tokens else [0.0] * len(texts)
+    return [name for _, name in sorted(zip(scores, words.tools, strict=True), key=lambda pair: -pair[0])]
 
 
 def _parameters(parameters: Sequence[Parameter]) -> str:

@@ -248,7 +248,8 @@ class ToolDomain(Domain, Outcomes, Programs):
         found: list[MadeCall] = []
         for number in range(len(here.got) + 1):
             for failure in [one for one in waiting if one.after == number]:
-                found.append(self._made(failure.call, named, results, failure=failure.why, hint=failure.hint))
+                came = {"failure": failure.why, "hint": failure.hint, "late": failure.late}
+                found.append(self._made(failure.call, named, results, **came))
             if number < len(here.got):
                 found.append(self._made(here.got[number].call, named, results, value=results[number]))
         return found

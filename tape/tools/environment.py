@@ -272,7 +272,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
             self._at_once.observed(len(self._state.got))
         else:
             note, hint = self._fail(call, failure, jsonable(counted), trace), made.hint
-            self._state = self._state.with_failure(call, note, hint)
+            self._state = self._state.with_failure(call, note, hint, late=made.late)
         self._state = replace(self._state, data=self._data())
         if known is None:
             used = self._used(item, counted, made, asked, failed=failure is not None)

@@ -47,12 +47,14 @@ class Failure:
         after: How many results there were when it was made.
         why: What the tool said.
         hint: What may help.
+        late: It gave no answer in time; what it did is unknown.
     """
 
     call: Call
     after: int = 0
     why: str = field(default="", compare=False)
     hint: str = field(default="", compare=False)
+    late: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,10 @@ class ToolState:
         """After a successful call."""
         return replace(self, got=(*self.got, Obtained(call, value, text, exact)), note="")
 
-    def with_failure(self, call: Call, note: str, hint: str = "") -> ToolState:
+    def with_failure(self, call: Call, note: str, hint: str = "", *, late: bool = False) -> ToolState:
         """After a call that gave nothing."""
         others = tuple(failure for failure in self.failures if failure.call != call)
-        return replace(self, failures=(*others, Failure(call, len(self.got), note, hint)), note=note)
+        return replace(self, failures=(*others, Failure(call, len(self.got), note, hint, late)), note=note)
 
     def unread(self) -> Obtained | None:
         """The last result, if a model still has to read it."""

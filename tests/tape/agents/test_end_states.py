@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
 from tape.testing.line import Line, LineModel
-from tape.tools import ToolEnvironment
+from tape.tools import ToolEnvironment, tool
 from tape.trace import FinishedEvent, TraceWriter
 from tape.world.scripted import ScriptedPlayer
 from tests.tape.aec.toy import OPEN, BoxModel, BoxWorld
@@ -70,6 +71,19 @@ def unsolved(status: solvers.Status) -> EpisodeResult:
         return line()
 
 
+def late() -> EpisodeResult:
+    """A mail whose server does not answer in time."""
+
+    @tool(usd=0, timeout=0.01)
+    async def mail(to: str) -> str:
+        """Send a mail."""
+        await asyncio.sleep(60)
+        return to
+
+    result: EpisodeResult = TapeAgent(ScriptedLM(["mail('ann')\nanswer(1)"])).run(ToolEnvironment("Write.", [mail]))
+    return result
+
+
 def interrupted() -> EpisodeResult:
     """Its result is in the trace alone."""
 
@@ -111,6 +125,7 @@ CASES = [
     ),
     Case("stopped", "stopped where 'right' was to be approved",
          lambda: line(approve=lambda _: Approval.STOP, approve_when=lambda _: True)),
+    Case("unknown_outcome", "gave no answer in time", late),
     Case("solver_timeout", "labelling has found neither a path nor a proof in time",
          lambda: unsolved(solvers.Status.TIMEOUT)),
     Case("solver_error", "labelling has found neither a path nor a proof", lambda: unsolved(solvers.Status.ERROR)),

@@ -90,3 +90,14 @@ def test_tools_are_shown_as_stubs() -> None:
         "def rows(sql: str, limit: int = 10) -> list[dict]: ...  # sql: a SELECT; $0.01",
     ]
     assert answer_stub(Vocabulary.of()) == "answer(value: Any)"
+
+
+def test_of_a_large_toolbox_the_tools_that_the_task_speaks_of_are_shown() -> None:
+    pytest.importorskip("bm25s")
+    tools = [Signature(f"act_{number}", description=f"Do number {number}. {'so' * 50}") for number in range(90)]
+    words = Vocabulary.of(*tools, Signature("book_flight", description="Book a seat to a city."))
+    shown, rest = stubs(words, "Get me a seat to Oslo.").split("\n# There are also: ")
+    assert 'def book_flight() -> Any: "Book a seat to a city."' in shown.splitlines()
+    assert len(shown) < 6_100
+    assert {*rest.split(", ")} | {line[4:].split("(")[0] for line in shown.splitlines()} == {*words.tools}
+    assert "act_5" in stubs(words, "").split("# There")[0], "without a word in common the first are shown"
