@@ -89,8 +89,8 @@ def test_a_call_that_takes_longer_than_its_timeout_has_failed_and_the_episode_go
     async def swallow() -> None:
         await deaf()
 
-    slow = made(swallow if later else block, variant="slow", quality=1.0, timeout=0.05)
-    quick = made(lambda: 7, variant="quick", quality=0.5, usd="0.1", timeout=600)
+    slow = made(swallow if later else block, variant="slow", quality=1.0, timeout=0.05, pure=True)
+    quick = made(lambda: 7, variant="quick", quality=0.5, usd="0.1", timeout=600, pure=True)
     model = ScriptedLM(script([("t.slow", {})], [("t.quick", {})]))
     try:
         result = TapeAgent(model).run(ToolEnvironment("task", [quick, slow]), budget=Budget.of(usd=1, **wall))
