@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from tape.approval import AFTER_READING, AGAIN, PERHAPS_AGAIN
 from tape.engine.episode import Episode
@@ -36,8 +37,8 @@ class EffectNotes:
         """Keep programs that were written before any result was shown."""
         self._first += programs
 
-    def write(self, runs: Sequence[Run], record: Record) -> None:
-        """Note what is known of the effects that come next."""
+    def write(self, runs: Sequence[Run], record: Record, results: Sequence[Any]) -> None:
+        """Note what is known of the effects that come next; ``results`` are those of the episode."""
         own = replace(record, since=0, names={})
         first = {effect for program in self._first for effect in own.follow(program).effects}
         for call in [run.unfolded.calls[0] for run in runs if run.unfolded.calls]:
@@ -45,7 +46,7 @@ class EffectNotes:
                 continue
             effect = self._declared.effects.of(call.name, call.arguments)
             note = self._before(call, effect, record.made) or ("" if effect in first else AFTER_READING)
-            for option in self._declared.options(call.name, call.arguments):
+            for option in self._declared.options(call.name, call.arguments, results):
                 self._episode.notes[option.action] = note
 
     def _before(self, call: Planned, effect: str, made: Sequence[MadeCall]) -> str:

@@ -10,17 +10,19 @@ from typing import Any
 
 from tape.plan.agreement import FEWEST, MOST, Agreement, computes
 from tape.plan.open import Open
-from tape.plan.program import Program, names_read, tools_called
+from tape.plan.program import Program, called, names_read, tools_called
 from tape.plan.prompt import Done
 from tape.plan.record import Record, Run
 from tape.plan.respelled import respelled
-from tape.plan.unfold import Planned
+from tape.plan.unfold import Failure, Planned
 from tape.plan.vocabulary import Vocabulary
 
 logger = logging.getLogger("tape.agents")
 
 FOUND_NOTHING = "it has found nothing"
 """What the model reads of a search without a result that a later line needs."""
+DISPUTED = "it was not run: programs that were written for the task differ in what is given here"
+"""What the model reads of a call that most samples make, each with other arguments."""
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Asked:
     allowed: Mapping[str, int] = field(default_factory=dict)
     must_answer: bool = False
     programs: list[Program] = field(default_factory=list)
-    left_out: set[str] = field(default_factory=set)
+    left_out: list[str] = field(default_factory=list)
     task: str = ""
     turn: int = 0
     mends: bool = False
@@ -127,3 +129,24 @@ def wanted(runs: Sequence[Run], leader: Run, words: Vocabulary, usual: int, is_d
     if count < FEWEST and effect:
         return min(FEWEST, usual)
     return count if count >= FEWEST and agreement.decided(usual) else max(count, usual)
+
+
+def agreed(runs: Sequence[Run], record: Record) -> tuple[list[Run], list[str]]:
+    """Runs without the effects that too few of them have.
+
+    Returns:
+        The runs, and the statements that were left out. Where most programs call a tool that changes something, and
+        differ in what they give it, a run fails there.
+    """
+    agreement = Agreement(runs)
+    kept, texts = [], dict[str, None]()
+    for run in runs:
+        without, dropped = record.left_out(run, lambda effect, times: not agreement.supports(effect, times))
+        texts |= dict.fromkeys(one.text for one in dropped)
+        disputed = next((one for one in dropped if agreement.wants(called(one.value))), None)
+        if disputed is not None:
+            failure = Failure(disputed.line, DISPUTED, called(disputed.value))
+            program = replace(without.program, statements=(*without.program.statements, disputed))
+            without = replace(without, program=program, unfolded=replace(without.unfolded, failure=failure))
+        kept.append(without)
+    return kept, [*texts]

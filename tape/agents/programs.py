@@ -17,7 +17,7 @@ from typing import Any
 from solvers import PathSolution, Status
 from tape.agents.program_effects import NOBODY, EffectNotes
 from tape.agents.program_graph import ProgramGraphs
-from tape.agents.program_requests import Asked, furthest, lines_of, wanted
+from tape.agents.program_requests import Asked, agreed, furthest, lines_of, wanted
 from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
@@ -28,7 +28,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, InvalidOutputError
 from tape.lm.base import Request
 from tape.plan.agreement import FEWEST, MOST, Agreement
-from tape.plan.program import Program, Statement, called
+from tape.plan.program import Program
 from tape.plan.prompt import Done
 from tape.plan.reader import read
 from tape.plan.record import NOTHING, MadeCall, Record, Run
@@ -52,8 +52,6 @@ MOST_IDLE = 2
 """Requests in a row after which nothing new was found out."""
 REFUSED = "it was refused; do without it"
 """What the model reads of an action that was refused."""
-DISPUTED = "it was not run: programs that were written for the task differ in what is given here"
-"""What the model reads of a call that most samples make, each with other arguments."""
 STEADY = ("steps", "calls")
 """Resources of which a single call never takes much."""
 
@@ -106,28 +104,16 @@ class ProgramPlanner:
         runs = self._asked.followed(record)
         if not any(self._words.changes(call.name) for run in runs for call in run.unfolded.calls):
             return runs
-        agreement = Agreement(runs)
-        if len(agreement.readable) < FEWEST and len(runs) < MOST:
+        if len(Agreement(runs).readable) < FEWEST and len(runs) < MOST:
             return runs
-        kept = []
-        for run in runs:
-            without, dropped = record.left_out(run, lambda effect, times: not agreement.supports(effect, times))
-            for text in [one.text for one in dropped if one.text not in self._asked.left_out]:
+        kept, texts = agreed(runs, record)
+        for text in texts:
+            if text not in self._asked.left_out:
                 logger.warning("left out, since too few of the sampled programs have it: %s", redacted(text))
-                self._asked.left_out.add(text)
-                self._episode.result.left_out.append(text)
-            kept.append(self._disputed(without, dropped, agreement))
+        result, before = self._episode.result, self._asked.left_out
+        result.left_out = [*(text for text in result.left_out if text not in before), *texts]
+        self._asked.left_out = texts
         return kept
-
-    def _disputed(self, run: Run, dropped: Sequence[Statement], agreement: Agreement) -> Run:
-        """A run that fails where most programs call a tool that changes something, and differ in what they give it."""
-        for statement in dropped:
-            name = called(statement.value)
-            if agreement.wants(name):
-                failure = Failure(statement.line, DISPUTED, name)
-                program = replace(run.program, statements=(*run.program.statements, statement))
-                return replace(run, program=program, unfolded=replace(run.unfolded, failure=failure))
-        return run
 
     # --- sampling -----------------------------------------------------------------------------
 
@@ -312,7 +298,7 @@ class ProgramPlanner:
             EpisodeEnded: None fits, or the solver has given up.
         """
         episode = self._episode
-        self._notes.write(runs, self._record())
+        self._notes.write(runs, self._record(), self._graphs.results)
         graph = self.graph = self._graphs.fold(runs)
         start = graph.nodes[0]
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
@@ -326,7 +312,13 @@ class ProgramPlanner:
             episode.result.solver_seconds += solution.seconds
             if solution.has_path or left == remaining:
                 path = Path(graph, tuple(graph.edge(number) for number in found.path), solution)
-                size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": horizon, "budget": left}
+                size = {
+                    "nodes": problem.n_nodes,
+                    "edges": len(problem.edges),
+                    "horizon": horizon,
+                    "budget": left,
+                    "objective": "expect",
+                }
                 log_selected(episode, self._solver.name, path, size)
             if solution.has_path:
                 return path

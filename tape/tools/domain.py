@@ -151,8 +151,8 @@ class ToolDomain(Domain, Outcomes, Programs):
             if found.call.symbol == call.symbol:
                 raise InvalidCallError(f"#{number} is the result of {call.symbol} already")
         last = next((failure for failure in state.failures if failure.call == call), None)
-        unknown = last is not None and last.late and not item.pure  # whether it has failed; an approver is asked
-        if last is not None and last.after >= self._last_change(state) and not unknown:
+        in_doubt = last is not None and last.late and not item.pure  # an approver is asked
+        if last is not None and last.after >= self._last_change(state) and not in_doubt:
             raise InvalidCallError(f"{call.text} has failed already; use another tool or other arguments")
         if all(state.got[k - 1].value is not None for k in call.references):
             item.filled(call, state.values() if call.references else [])

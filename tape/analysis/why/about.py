@@ -41,6 +41,9 @@ def _about(events: Sequence[Event]) -> Iterator[str]:
         yield "The simulator predicted what actions lead to: an upper bound, not a baseline."
     yield from _end(events)
     yield from _resumed(events)
+    finished = next((event for event in events if isinstance(event, FinishedEvent)), None)
+    for text in finished.result.get("left_out", ()) if finished is not None else ():
+        yield f"Left out, since too few of the sampled programs have it: {text}"
     for event in events:
         if isinstance(event, DryRunEvent):
             changes = listing([line.strip() for line in event.changes]) or "nothing"

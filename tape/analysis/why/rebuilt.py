@@ -18,6 +18,8 @@ from tape.trace import GraphFoldedEvent, PathSelectedEvent
 _PROVEN = 1e-6
 """By how much of its size a proven objective may differ from one solver to another (``solvers.check``)."""
 
+EXPECT = "expect"
+"""The objective of programs: chances count, as those of variants do."""
 _BY_LM = "lm:"
 
 
@@ -148,9 +150,10 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
     posed = selection.problem
     if not isinstance(posed.get("budget"), dict) or not isinstance(posed.get("horizon"), int):
         raise NotReproducedError("it does not record under which budgets and horizon the path was selected.")
-    if posed.get("objective", "stay") != "stay":
+    if posed.get("objective", "stay") not in ("stay", EXPECT):
         raise NotReproducedError("a search agent selects by the value of each search, which is not solved again here.")
     graph = _graph(event)
+    graph.objective = posed.get("objective", "stay")
     start = selection.nodes[0] if selection.nodes else str(event.graph.get("start"))
     by_lm = selection.selector.startswith(_BY_LM)
     stages = stages_of(graph, cautious=bool(config.get("cautious")), partial=selection.partial)
@@ -192,7 +195,7 @@ def _rule(
     """The rule of selection; how the horizon follows from what is left is read off the horizon that was recorded."""
     left, horizon = dict(posed["budget"]), int(posed["horizon"])
     rule = Rule(start, left, stages, horizon, None, float(config.get("discount", 1.0)))
-    if config.get("horizon") is not None:
+    if config.get("horizon") is not None or graph.objective == EXPECT:  # of programs it is no limit
         return rule
     most = max(1, Selections(graph, rule).most_moves(left))
     if horizon % most:

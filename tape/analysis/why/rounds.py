@@ -13,7 +13,7 @@ from tape.analysis.why.needs import Needs
 from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
 from tape.analysis.why.relaxations import Better, Relaxations
 from tape.analysis.why.selections import Pick
-from tape.analysis.why.spans import Ended, Reselection, Span, config_of, ended, spans
+from tape.analysis.why.spans import LOOK, Ended, Reselection, Span, config_of, ended, spans
 from tape.analysis.why.words import explain, gain, outcome
 from tape.sdp.events import ChainEvent
 from tape.trace import Event, GraphFoldedEvent, InfeasibleEvent, PathSelectedEvent, PlansSampledEvent, refused_actions
@@ -137,6 +137,8 @@ def _selected(events: Sequence[Event], span: Span, one: Round, at: int, anew: Re
     """With what was selected, and what else could have been."""
     selection, graph_at = _selection(events, at), span.graph_before(at)
     one = _noted(span, one, selection, at)
+    if selection.selector == LOOK:
+        return replace(one, kind="look", chosen=recorded(selection))
     if graph_at is None:
         return replace(one, unreproduced="it holds no plan graph.")
     event = events[graph_at]

@@ -22,8 +22,9 @@ _MOST_STEPS = 40
 """Steps of a path that are listed."""
 
 LEGEND = (
-    "score: the model's score of where a path ends, from -1 (hopeless) to 1; goal: it counts as a goal, open: a plan "
-    "stops there. Costs are worst cases, where nothing else is said above."
+    "score: the model's score of where a path ends, from -1 (hopeless) to 1, or of programs the share that comes to "
+    "the same; goal: it counts as a goal, open: a plan stops there. Costs are worst cases, where nothing else is said "
+    "above."
 )
 
 

@@ -258,7 +258,7 @@ class Selections:
                 rule.left,
                 rule.horizon,
                 rule.discount,
-                objective="stay",
+                objective=self.graph.objective,
                 any_end=stage.any_end,
                 confidence=stage.confidence,
             )

@@ -21,8 +21,9 @@ from tape.trace import (
     StartedEvent,
 )
 
-VERIFIED, PROBE = "aec", "probe"
-"""Selectors that are no selection by budgets: a commitment of AEC, and a try of an action of unknown outcome."""
+VERIFIED, PROBE, LOOK = "aec", "probe", "look"
+"""Selectors that are no selection by budgets: a commitment of AEC, a try of an action of unknown outcome, and a cheap
+call that is made to compare programs by their values."""
 
 _PLANNING = (PlansSampledEvent, GraphFoldedEvent, PathSelectedEvent, ChainEvent)
 

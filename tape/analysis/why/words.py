@@ -86,17 +86,20 @@ def _explain(one: Round) -> Iterator[str]:
             "No plan led on from here, so an action was tried whose outcome is not predicted, or predicted to be "
             "impossible: that is only a prediction."
         )
+    elif one.kind == "look":
+        yield "It was looked up to compare the sampled programs by their values, before any of them is chosen."
     elif one.unreproduced is not None:
         yield f"The selection cannot be reproduced from this trace: {one.unreproduced}"
         return
     elif one.selected_at is None:
         yield "The round ended before a path was selected."
         return
-    if one.kind != "probe":
+    tried = one.kind in ("probe", "look")
+    if not tried:
         yield from _chosen(one)
     if one.needs is not None:
         yield one.needs.text
-    if one.chosen is not None and one.kind != "probe" and not one.by_lm:
+    if one.chosen is not None and not tried and not one.by_lm:
         yield from _decided(one) if one.relaxed else ["Which budget decided was not asked."]
 
 
