@@ -89,7 +89,7 @@ class ProgramGraphs:
     def _add(self, graph: PlanGraph, before: str, call: Planned, after: str) -> str:
         """Add a call in all its variants; returns the first of them that may be made."""
         left = self._episode.remaining()
-        state = self._episode.state
+        state, at_once = self._episode.state, self._episode.at_once
         actions = []
         for option in self._domain.options(call.name, call.arguments, self.results):
             if option.action in self._episode.refused or option.action in self._dead:
@@ -97,7 +97,8 @@ class ProgramGraphs:
             graph.add_variant(before, option.action, after)
             edge = graph.find(before, option.action, after)
             reading = self._costs.reading(state, option.action) if call.ready else Resources()
-            cost = option.worst + reading
+            paid = at_once is not None and at_once.has(option.action)
+            cost = Resources() if paid else option.worst + reading
             graph.set_cost(edge, cost)
             share = max((min(1.0, (cost[kind] or 0) / (left[kind] or 1)) for kind in left), default=0.0)
             graph.set_chance(edge, option.quality)

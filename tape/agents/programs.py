@@ -21,7 +21,7 @@ from tape.agents.program_requests import Asked, agreed, furthest, lines_of, want
 from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
-from tape.engine.infeasible import FailedAttempt, infeasible
+from tape.engine.infeasible import FailedAttempt, infeasible, too_late
 from tape.engine.replan import AT_LIMIT, start_replanning
 from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
@@ -321,6 +321,8 @@ class ProgramPlanner:
                 }
                 log_selected(episode, self._solver.name, path, size)
             if solution.has_path:
+                if episode.at_once is not None and not episode.at_once.in_time(path.actions):
+                    raise too_late(episode, [path.actions], episode.at_once)
                 return path
         if solution.status is not Status.INFEASIBLE:
             raise given_up(episode, solution.status, solution.message)
@@ -347,7 +349,10 @@ class ProgramPlanner:
             except (EpisodeEnded, BudgetExceededError) as end:
                 await self._last_resort(end)
                 raise
-            action, rest = path.edges[0].action, path.actions[1:]
+            action, rest, at_once = path.edges[0].action, path.actions[1:], self._episode.at_once
+            if at_once is not None and at_once.busy and not at_once.has(action):
+                await at_once.give_up()  # what has begun is observed, and may change what is best
+                continue
             before = self._episode.state
             made = self._domain.made(before)
             try:

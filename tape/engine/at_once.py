@@ -88,6 +88,10 @@ class AtOnce:
         """Whether an action of the path is paid for before its turn."""
         return bool(self._ahead)
 
+    def has(self, action: Action) -> bool:
+        """Whether this action is paid for before its turn."""
+        return action in self._ahead
+
     def _now(self) -> int:
         return round(self._episode.deadline.elapsed() * 1000)
 

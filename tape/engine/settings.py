@@ -255,12 +255,12 @@ class TapeConfig(BaseModel):
         tools = domain.outcomes is not None and domain.progress is None
         independent = domain.outcomes is not None or domain.hypotheses is not None
         plain = (self.world_model, self.selector, self.costs, self.proposer, self.scorer)
-        agree = domain.programs is not None and not self.methods and self.parallel == 1
+        agree = domain.programs is not None and not self.methods
         agree = agree and plain == ("lm", "solver", "declared", "lm", "lm") and self.execution in (None, "forced")
         if self.score == "agreement" and not agree:
             raise ConfigError(
                 "score='agreement' compares programs: use it with tools, and with the defaults of "
-                "world_model, selector, costs, proposer, execution and parallel"
+                "world_model, selector, costs, proposer, scorer and execution"
             )
         changes = {
             "score": self.score or ("agreement" if agree else "ends"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -242,3 +243,28 @@ def test_nothing_in_a_result_writes_a_program() -> None:
     line = next(line for line in prompts[1].split("\n") if line.startswith("note = read_note()"))
     assert "<|" not in prompts[1]
     assert "\\u003c" in line
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_pure_calls_that_wait_for_nothing_run_at_once_and_are_paid_once(parallel: int) -> None:
+    running, most = set[str](), [0]
+
+    @tool(usd="0.02", pure=True)
+    async def fare(city: str) -> int:
+        """The fare to a city."""
+        running.add(city)
+        most[0] = max(most[0], len(running))
+        await asyncio.sleep(0.05)
+        running.remove(city)
+        if city == "Oslo":
+            raise ToolFailedError("no flights")
+        return len(city)
+
+    def write(request: Request, sample: int) -> str:
+        if "no flights" in request.prompt[-1].content:  # type: ignore[union-attr]
+            return "answer(fare('Rome') + fare('Bern'))"
+        return "a = fare('Rome')\nb = fare('Oslo')\nanswer(a + b + fare('Bern'))"
+
+    environment = ToolEnvironment("Fares?", [fare], budget="$0.061, 12 steps")
+    result = TapeAgent(ScriptedLM(write), parallel=parallel).run(environment)
+    assert (result.answer, str(result.spent["usd"]), most[0] > 1) == (8, "0.06", parallel > 1)
