@@ -20,7 +20,7 @@ MOST_FIELDS = 12
 """Fields of an object that are shown."""
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "array": "list",
           "object": "dict"}  # fmt: skip
-_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+_BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
 
 
 def vocabulary(
