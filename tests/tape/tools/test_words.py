@@ -69,7 +69,7 @@ def test_types_defaults_bounds_and_descriptions_are_shown() -> None:
     assert [(one.name, one.type, one.required, one.default, one.note) for one in found.parameters] == [
         ("query", "str", True, "", ""),
         ("most", "int", False, "10", "How many at most, at least 1, at most 50"),
-        ("share", "float", False, "0.5", "> 0, < 1"),
+        ("share", "float", False, "0.5", "above 0, below 1"),
         ("where", "{city: str, zip: int | None} | None", False, "", ""),
         ("order", '"up" | "down"', False, '"up"', ""),
         ("colours", 'list["red" | "blue"] | None', False, "", ""),
