@@ -14,6 +14,7 @@ from tape.lm.base import Message
 from tape.plan.hints import hint
 from tape.plan.shown import LONGEST_RESULT, comment, literal
 from tape.plan.stubs import answer_stub, stub, stubs
+from tape.plan.values import NO_LIST
 from tape.plan.vocabulary import Vocabulary
 
 RULES = """Solve a task by a short Python program: a comment that says how, one statement a line, last answer(...).
@@ -95,7 +96,8 @@ def ask_program(
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))
     failed = list({step.text: step for step in done if step.failure}.values())[-MOST_FAILED:]
-    parts += [_failed(step, words) for step in failed]
+    known = "\n".join(_line(step, longest) for step in worked)
+    parts += [_failed(step, words, known) for step in failed]
     if worked and not last:
         parts.append("Write the rest of the program.")
     parts += [last] if last else []
@@ -109,10 +111,12 @@ def _line(step: Done, longest: int) -> str:
     return step.text if step.noted else f"{step.text}  # -> {literal(step.result, longest)}"
 
 
-def _failed(step: Done, words: Vocabulary) -> str:
+def _failed(step: Done, words: Vocabulary, known: str) -> str:
     """A statement that has failed, and what helps."""
     lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
-    made = "" if step.hint else hint(step.failure, step.text, words)
+    made = (
+        "" if step.hint or not (step.tool or step.failure == NO_LIST) else hint(step.failure, step.text, words, known)
+    )
     if step.tool in words.tools and not made:
         lines.append(f"Tool: {stub(words.tools[step.tool])}")
     if helps := step.hint or made:

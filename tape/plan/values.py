@@ -116,7 +116,10 @@ def item(value: Any, key: Any) -> Any:
         return value[key]
     if isinstance(value, list | str):
         if not isinstance(key, int) or isinstance(key, bool):
-            raise FailedError(f"a part of {kind(value)} is taken by a whole number, got {kind(key)}")
+            first = (
+                f"; take one of the list first, as in x[0][{json.dumps(key)[:60]}]" if isinstance(value, list) else ""
+            )
+            raise FailedError(f"a part of {kind(value)} is taken by a whole number, got {kind(key)}{first}")
         if not -len(value) <= key < len(value):
             raise FailedError(f"there is no item {key}; there are {len(value)}")
         return value[key]

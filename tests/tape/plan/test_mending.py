@@ -74,3 +74,11 @@ def test_only_a_search_without_a_result_is_respelled(text: str, task: str, value
 
 def test_an_effect_keeps_what_the_model_wrote() -> None:
     assert mended("r = mail('ANN')", "Write to Ann.", made("mail", {"to": "ANN"}, None, changes=True)) is None
+
+
+def test_where_nothing_else_helps_a_tool_that_says_what_there_is_comes_first() -> None:
+    words = Vocabulary.of(Signature("select", SQL), Signature("schema"), Signature("stop", changes=True))
+    assert hint("no such column: a", "select(sql='a')", words) == "look first what there is: schema()"
+    known = 's = schema()  # -> "marks(id, pupil_id, mark)"'
+    assert hint("no such column: m", "select(sql='m')", words, known) == ""
+    assert hint("no such column: mark", "select(sql='mark')", words, known) == "mark is in marks(id, pupil_id, mark)"
