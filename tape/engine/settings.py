@@ -153,8 +153,8 @@ class TapeConfig(BaseModel):
     on_infeasible: Literal["partial", "stop", "budget"] | None = Field(
         default=None,
         description="where no complete plan fits, follow the best partial path, or stop and say what would do; budget: "
-        "stop where a plan reaches the goal and only the budget is short, else follow it (default: stop for tools, "
-        "budget in deterministic worlds, else partial)",
+        "stop where a plan reaches the goal and only the budget is short, else follow it (default: budget for tools "
+        "and in deterministic worlds, else partial)",
     )
     probe: bool = Field(
         default=True,
@@ -242,9 +242,10 @@ class TapeConfig(BaseModel):
     def resolved(self, domain: Domain) -> TapeConfig:
         """These settings, with every None replaced by the default of the domain.
 
-        Tools default to ``forced`` and ``stop``: a planned call is already written, so another request would only cost,
-        and a partial chain of calls has no use. Domains with partial credit (:class:`~tape.protocols.parts.Progress`)
-        and all others default to ``constrained`` and :attr:`tape.protocols.Domain.on_infeasible`.
+        Tools default to ``forced`` and ``budget``: a planned call is already written, so another request would only
+        cost, and a chain of calls that ends short of the answer has no use where another one reaches it. Domains with
+        partial credit (:class:`~tape.protocols.parts.Progress`) and all others default to ``constrained`` and
+        :attr:`tape.protocols.Domain.on_infeasible`.
 
         Plans are ``distinct`` by default, except in domains with declared outcomes, where the number of equal plans
         counts, and with :class:`~tape.protocols.parts.Hypotheses`, where plans already differ in what they assume.
@@ -265,7 +266,7 @@ class TapeConfig(BaseModel):
         changes = {
             "score": self.score or ("agreement" if agree else "ends"),
             "execution": self.execution or ("forced" if tools else "constrained"),
-            "on_infeasible": self.on_infeasible or ("stop" if tools else domain.on_infeasible),
+            "on_infeasible": self.on_infeasible or ("budget" if tools else domain.on_infeasible),
             "mismatch": self.mismatch or ("exact" if domain.mismatch_test is None else "needed"),
             "sampling": self.sampling or ("independent" if independent else "distinct"),
         }

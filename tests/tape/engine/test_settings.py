@@ -149,7 +149,7 @@ TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
 @pytest.mark.parametrize(
     ("domain", "chosen"),
     [
-        (lambda: TOOL_DOMAIN, ("forced", "stop", "exact", "independent", "agreement")),
+        (lambda: TOOL_DOMAIN, ("forced", "budget", "exact", "independent", "agreement")),
         (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "exact", "independent", "agreement")),
         (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "exact", "distinct", "ends")),
         (hypothesising, ("constrained", "partial", "exact", "independent", "ends")),

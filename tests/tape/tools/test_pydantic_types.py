@@ -108,7 +108,7 @@ CASES: list[tuple[Any, str, str, Callable[[Any], Any], Any]] = [
 """The type, what the program writes, how it is shown, and what of the value the tool sees."""
 
 
-@pytest.mark.parametrize(("type_", "written", "shown", "see", "seen"), CASES, ids=lambda one: str(one)[:30])
+@pytest.mark.parametrize(("type_", "written", "shown", "see", "seen"), CASES, ids=[case[1] for case in CASES])
 def test_a_value_is_validated_once_by_the_tool(
     type_: Any, written: str, shown: str, see: Callable[[Any], Any], seen: Any
 ) -> None:

@@ -204,7 +204,8 @@ def test_what_is_no_type_and_no_length_is_refused(options: dict[str, Any], says:
 def test_thirteen_calls_need_a_longer_plan_and_the_end_says_so(longest: int) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [("add", {"a": number, "b": 0}) for number in range(13)]
     model = ScriptedLM(script(calls, answers=[[f"#{number}" for number in range(1, 14)]]))
-    result = TapeAgent(model, score="ends").run(ToolEnvironment("task", TOOLS, longest_plan=longest))
+    agent = TapeAgent(model, score="ends", on_infeasible="stop")
+    result = agent.run(ToolEnvironment("task", TOOLS, longest_plan=longest))
     if longest == 13:
         assert (result.end_state, result.answer, result.steps) == (
             "success",
