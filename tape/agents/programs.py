@@ -77,7 +77,8 @@ class ProgramPlanner:
         """Actions that could not be done, and why."""
         self._graphs = ProgramGraphs(episode, declared, actor, self._dead)
         config = episode.config
-        self._usual = 1 if config.num_plans == 1 else config.num_plans + 1
+        operators = bool(self._words.operators)
+        self._usual = config.num_plans if operators or config.num_plans == 1 else config.num_plans + 1
         default = config.temperature == TapeConfig.model_fields["temperature"].default
         self._temperature = TEMPERATURE if default else config.temperature
 
@@ -121,7 +122,7 @@ class ProgramPlanner:
         """Sample further programs of the request: the first of all greedily."""
         episode, asked = self._episode, self._asked
         request = episode.roles.prompt_format.program_request(asked.done, episode.remaining(), answer=asked.must_answer)
-        first = not asked.programs and not asked.mends  # asked greedily again, a model says the same again
+        first = count == 1 and not asked.programs and not asked.mends  # a model that is asked again says the same
         seed = episode.seed_for("plans", self._rounds, len(asked.programs))
         temperature = 0.0 if first else self._temperature
         programs = await self._generate(replace(request, n=count, temperature=temperature, seed=seed))
@@ -145,6 +146,12 @@ class ProgramPlanner:
                 episode.roles.count_malformed("plan", f"{text} [{program.stopped.why}]")
             programs.append(program)
         return programs
+
+    def _first_samples(self) -> int:
+        """How many samples a request begins with: all where each program computes, three after a failure, else one."""
+        if self._usual == 1 or self._asked.must_answer:
+            return 1
+        return self._usual if self._words.operators else FEWEST if self._asked.mends else 1
 
     def _more(self, runs: Sequence[Run], leader: Run) -> int:
         return wanted(runs, leader, self._words, self._usual, self._is_dear) - len(runs)
@@ -222,7 +229,7 @@ class ProgramPlanner:
         self._begin_turn()
         while True:
             if not self._asked.programs:
-                await self._sample(FEWEST if self._asked.mends and self._usual > 1 else 1)
+                await self._sample(self._first_samples())
             runs = [self._without_dead(run) for run in self._runs()]
             leader = Agreement(runs).leader()
             if leader is None and len(runs) < FEWEST and self._may_differ(runs):

@@ -1,7 +1,7 @@
 """The language as a grammar, for models that are decoded under one: GBNF, which llama.cpp's server and xgrammar read.
 
-A program of the grammar has up to three lines of comment, then statements in one line each, with single spaces, and a
-comment before any of them. Calls are held to the names of tools, their parameters in order, and literals of the
+A program of the grammar has up to three lines of comment, then statements in one line each, with single spaces. Calls
+are held to the names of tools, their parameters in order, and literals of the
 parameters' types. Which names have a value is the reader's part, and so is where an effect may stand.
 """
 
@@ -16,7 +16,7 @@ from tape.plan.vocabulary import ANSWER, ASK, OPERATORS, Parameter, Vocabulary
 COMMENT_LINES, COMMENT_LENGTH = 3, 160
 """Lines of a comment, and characters of each."""
 MOST_LINES = 30
-"""Statements after the first; a model that loses its way would write on and on."""
+"""Statements; a model that loses its way would write on and on."""
 
 _LETTERS = string.ascii_lowercase + "_"
 _NO_NAMES = ("if", "for", "wh", "def", "print", "next")
@@ -76,7 +76,7 @@ def gbnf(words: Vocabulary) -> str:
     operators = words.operators or OPERATORS
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
-        f"root ::= comment{{0,{COMMENT_LINES}}} (line (comment? line){{0,{MOST_LINES}}} (comment? end)? | end)",
+        f"root ::= comment{{0,{COMMENT_LINES}}} (line{{1,{MOST_LINES}}} end? | end)",
         f'comment ::= "#" [^\\n]{{0,{COMMENT_LENGTH}}} "\\n"',
         f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in operators)}",
         f"comparison ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in _COMPARISONS)}",

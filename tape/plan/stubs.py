@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tape.plan.shown import comment, literal
 from tape.plan.vocabulary import ANSWER, Parameter, Signature, Vocabulary
@@ -57,32 +57,45 @@ def stubs(words: Vocabulary, task: str = "") -> str:
         words: What may be called.
         task: In words; the stubs whose names and descriptions have most of them are shown (BM25).
     """
-    shown = {name: stub(signature) for name, signature in words.tools.items()}
+    by_operator = {name: symbol for symbol, name in words.operators.items()}
+    shown = {name: stub(signature) for name, signature in words.tools.items() if name not in by_operator}
+    operators = _operators(words, by_operator)
     if sum(map(len, shown.values())) <= MOST_CHARACTERS:
-        return "\n".join(shown.values())
+        return "\n".join([*operators, *shown.values()])
     room, kept = MOST_CHARACTERS, set[str]()
-    for name in _ranked(words, task):
+    for name in _ranked([words.tools[name] for name in shown], task):
         room -= len(shown[name])
         if room < 0:
             break
         kept.add(name)
     rest = ", ".join(name for name in shown if name not in kept)
-    return "\n".join([*(text for name, text in shown.items() if name in kept), f"# There are also: {rest}"])
+    return "\n".join([*operators, *(text for name, text in shown.items() if name in kept), f"# There are also: {rest}"])
 
 
-def _ranked(words: Vocabulary, task: str) -> list[str]:
+def _operators(words: Vocabulary, by_operator: Mapping[str, str]) -> list[str]:
+    """Tools that operators call, those of one price in a line: their names and operators say what they do."""
+    prices = dict.fromkeys(words.tools[name].price for name in by_operator)
+    same = [(price, [name for name in by_operator if words.tools[name].price == price]) for price in prices]
+    return [
+        f"# {', '.join(f'a {by_operator[name]} b is {name}(a, b)' for name in names)}"
+        + (f"; each {price}" if price else "")
+        for price, names in same
+    ]
+
+
+def _ranked(tools: Sequence[Signature], task: str) -> list[str]:
     """The names of tools, those first that a task speaks of most."""
     try:
         import bm25s
     except ImportError:
         logger.warning("the first tools are shown, not the ones that the task speaks of: pip install bm25s")
-        return [*words.tools]
-    texts = [f"{name.replace('_', ' ')} {signature.description}" for name, signature in words.tools.items()]
+        return [tool.name for tool in tools]
+    texts = [f"{tool.name.replace('_', ' ')} {tool.description}" for tool in tools]
     index = bm25s.BM25()
     index.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
     [tokens] = bm25s.tokenize([task], return_ids=False, show_progress=False)
     scores = index.get_scores(tokens) if tokens else [0.0] * len(texts)
-    return [name for _, name in sorted(zip(scores, words.tools, strict=True), key=lambda pair: -pair[0])]
+    return [tool.name for _, tool in sorted(zip(scores, tools, strict=True), key=lambda pair: -pair[0])]
 
 
 def _parameters(parameters: Sequence[Parameter]) -> str:
