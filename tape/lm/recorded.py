@@ -58,7 +58,7 @@ class RecordedLM:
         def unreadable(problem: str) -> ModelError:
             return ModelError(f"{problem}; record replies with {RECORD}")
 
-        text = read_text(file, error=unreadable) if file.exists() or record is None else "{}"
+        text = read_text(file, error=unreadable)
         self._replies = shaped(
             parse_json(text, str(file), error=unreadable), dict[str, Reply], str(file), error=unreadable
         )

@@ -28,12 +28,12 @@ _FIXED = r"""
 line ::= name " = " expr "\n" | call "\n"
 expr ::= flat (" if " flat " else " expr)?
 flat ::= sum (comparison sum){0,3}
-sum ::= part (operator part){0,12}
+sum ::= part (operator part){0,6}
 part ::= ("not " | "-")? value index*
 value ::= literal | opened
 opened ::= call | function | name | "(" expr ")"
 computed ::= ("not " | "-")? opened index* rest
-rest ::= (operator part){0,12} (comparison sum){0,3} (" if " flat " else " expr)?
+rest ::= (operator part){0,6} (comparison sum){0,3} (" if " flat " else " expr)?
 index ::= "[" (expr (":" expr?)? | ":" expr?) "]" | ".get(" expr (", " expr)? ")"
 literal ::= string | number | "True" | "False" | "None" | list | dict
 list ::= "[" (expr (loop | (", " expr)*))? "]"

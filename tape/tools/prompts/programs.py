@@ -28,7 +28,7 @@ from tape.tools.results import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_TEXT, cut
 from tape.tools.state import Obtained, ToolState
 from tape.tools.words import names, vocabulary
 
-PROGRAM_TOKENS, LINE_TOKENS, ANSWER_TOKENS = 400, 200, 200
+PROGRAM_TOKENS, LINE_TOKENS, ANSWER_TOKENS = 256, 200, 200
 EARLIER = 1_000
 """Added to the number of a result that is only predicted, to tell it from those of a program's own calls."""
 OF_THE_MODEL = ("calls", "tokens")
