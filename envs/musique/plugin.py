@@ -62,7 +62,7 @@ class MusiquePlugin(EnvironmentPlugin):
             raise MusiqueError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
         questions = load(Path(data)) if data else load_questions(options["questions"])
         name = Path(data).stem if data else f"musique-{options['questions']}"
-        name += (f"-{embeddings}" if embeddings else "") + ("" if reader == "lm" else "-scripted-reader")
+        name += (f"-{embeddings}" if embeddings else "") + ("" if reader == "lm" else f"-{reader}-reader")
         return [
             Task(
                 id=question.id,

@@ -19,6 +19,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
 from tape.tools.state import ToolState
 from tests.envs.musique.test_loader import record, write
@@ -129,3 +130,19 @@ def test_the_plugin_serves_own_and_public_questions(tmp_path: Path) -> None:
     assert isinstance(env, MusiqueEnvironment)
     result = TapeAgent(look_up_script(QUESTION, honest)).run(env, budget=MUCH, seed=1)
     assert result.measures["f1"] in (0.0, 1.0)
+
+
+def test_programs_may_say_what_is_read() -> None:
+    program = (
+        'ship = search("builder of Aldera")\nwho = ask("builder of Aldera", ship)\n'
+        'firm = search(f"founder of {who}")\nanswer(ask(f"founder of {who}", firm))'
+    )
+
+    def reply(request: Request, sample: int) -> str:
+        return honest(request) if request.role == "project" else program
+
+    model = ScriptedLM(reply)
+    result = TapeAgent(model).run(MusiqueEnvironment(QUESTION, CORPUS, reader="ask"), budget=MUCH)
+    assert (result.answer, result.success) == ("Ada Quill", True), result.detail
+    [first, *_] = [request for request in model.requests if request.role == "plan"]
+    assert 'ask("Who designed the Osprey Bridge?", bridge)' in str(first.prompt)

@@ -19,7 +19,6 @@ from tape.tools.making import make_tool
 from tape.trace import LedgerEvent, TraceWriter
 from tests.tape.deadlines import TimeUp
 from tests.tape.tools.helpers import program
-from tests.tape.tools.helpers import program
 
 SLACK = 10.0
 """Seconds beyond a deadline that no episode may take, on however busy a machine."""

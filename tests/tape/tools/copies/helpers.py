@@ -11,7 +11,6 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment
 from tests.tape.tools.helpers import Calls, program
-from tests.tape.tools.helpers import Calls, program
 
 
 def model(*plans: Calls, right: Callable[[str], bool] = lambda shown: True) -> ScriptedLM:
