@@ -142,7 +142,7 @@ def test_programs_may_say_what_is_read() -> None:
         return honest(request) if request.role == "project" else program
 
     model = ScriptedLM(reply)
-    result = TapeAgent(model).run(MusiqueEnvironment(QUESTION, CORPUS, reader="ask"), budget=MUCH)
+    result = TapeAgent(model).run(MusiqueEnvironment(QUESTION, CORPUS, reader="ask"), budget=MUCH, seed=1)
     assert (result.answer, result.success) == ("Ada Quill", True), result.detail
     [first, *_] = [request for request in model.requests if request.role == "plan"]
     assert 'ask("Who designed the Osprey Bridge?", bridge)' in str(first.prompt)
