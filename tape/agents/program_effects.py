@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tape.approval import AFTER_READING, AGAIN, PERHAPS_AGAIN
 from tape.engine.episode import Episode
+from tape.plan.open import key_of
 from tape.plan.program import Program
 from tape.plan.record import MadeCall, Record, Run
-from tape.plan.unfold import Planned
+from tape.plan.respelled import respelled
+from tape.plan.unfold import Planned, in_order, unfold
+from tape.plan.vocabulary import AGAIN as AGAIN_PARAMETER
 from tape.protocols.programs import Programs
 
 NOBODY = "it was done before, and nobody is there to allow it again; do without it"
@@ -39,19 +43,35 @@ class EffectNotes:
 
     def write(self, runs: Sequence[Run], record: Record, results: Sequence[Any]) -> None:
         """Note what is known of the effects that come next; ``results`` are those of the episode."""
-        own = replace(record, since=0, names={})
-        first = {effect for program in self._first for effect in own.follow(program).effects}
-        for call in [run.unfolded.calls[0] for run in runs if run.unfolded.calls]:
+        planned = Counter[str]()
+        for program in self._first:
+            planned |= self._planned(program, record)
+        done = Counter(_call(one.name, one.arguments) for one in record.made if one.changes)  # failed ones too
+        for call in [run.unfolded.calls[0] for run in runs if run.unfolded.calls and not run.failed]:
             if not record.words.changes(call.name) or not call.ready:
                 continue
-            effect = self._declared.effects.of(call.name, call.arguments)
-            note = self._before(call, effect, record.made) or ("" if effect in first else AFTER_READING)
+            whole = _call(call.name, call.arguments)
+            note = self._before(call, record.made) or ("" if done[whole] < planned[whole] else AFTER_READING)
             for option in self._declared.options(call.name, call.arguments, results):
                 self._episode.notes[option.action] = note
 
-    def _before(self, call: Planned, effect: str, made: Sequence[MadeCall]) -> str:
+    def _planned(self, program: Program, record: Record) -> Counter[str]:
+        """How often a first program makes each call that changes something, results filled in."""
+        own = replace(record, since=0, names={})
+        run = own.follow(program)
+        if (other := respelled(run, own.words, self._episode.env.domain.task_text())) is not None:
+            run = own.follow(other)
+        before = unfold(program, own.words, in_order([])).calls  # a line that fails with its results is there too
+        calls = [(call.name, call.arguments) for call in run.unfolded.calls if call.ready]
+        found = Counter(_call(*call) for call in [*run.unfolded.made, *calls] if own.words.changes(call[0]))
+        return found | Counter(
+            _call(call.name, call.arguments) for call in before if call.ready and own.words.changes(call.name)
+        )
+
+    def _before(self, call: Planned, made: Sequence[MadeCall]) -> str:
         if self.is_second(call, made):
             return AGAIN
+        effect = self._declared.effects.of(call.name, call.arguments)
         late = any(one.late and one.changes and self._effect(one) == effect for one in made)
         return PERHAPS_AGAIN if late else ""
 
@@ -67,3 +87,8 @@ class EffectNotes:
         """Whether what a run does next needs an approver that is not there."""
         calls = run.unfolded.calls
         return bool(calls) and self._episode.approver is None and self.is_second(calls[0], made)
+
+
+def _call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Equal for two calls with equal arguments."""
+    return f"{name}({key_of({key: value for key, value in arguments.items() if key != AGAIN_PARAMETER})})"

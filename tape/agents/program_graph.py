@@ -98,7 +98,7 @@ class ProgramGraphs:
             edge = graph.find(before, option.action, after)
             reading = self._costs.reading(state, option.action) if call.ready else Resources()
             paid = at_once is not None and at_once.has(option.action)
-            cost = Resources() if paid else option.worst + reading
+            cost = reading if paid else option.worst + reading
             graph.set_cost(edge, cost)
             share = max((min(1.0, (cost[kind] or 0) / (left[kind] or 1)) for kind in left), default=0.0)
             graph.set_chance(edge, option.quality)

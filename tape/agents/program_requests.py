@@ -40,6 +40,7 @@ class Asked:
         task: What was to be done then.
         turn: Calls that had been made when that was first asked for.
         mends: It goes on after a failure.
+        short: Not as many samples as usual fit.
     """
 
     done: tuple[Done, ...] = ()
@@ -52,6 +53,7 @@ class Asked:
     task: str = ""
     turn: int = 0
     mends: bool = False
+    short: bool = False
 
     def followed(self, record: Record) -> list[Run]:
         """The programs as far as what was called reaches; a search that finds nothing is spelled as the task does."""
@@ -93,7 +95,7 @@ def lines_of(run: Run, words: Vocabulary) -> list[Done]:
     program, unfolded = run.program, run.unfolded
     at_fault = next((one for one in program.statements if unfolded.failure and one.line == unfolded.failure.line), None)
     empty = [one for one in run.empty if at_fault and one.target in names_read(at_fault.value)]
-    searches = [one for one in empty if any(tools_called(one.value, words))]
+    searches = [one for one in empty if {*map(words.changes, tools_called(one.value, words))} == {False}]
     lines = [
         Done(statement.text, value)
         for statement, value in zip(program.statements, unfolded.values, strict=False)

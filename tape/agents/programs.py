@@ -15,9 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from solvers import PathSolution, Status
-from tape.agents.program_effects import NOBODY, EffectNotes
+from tape.agents.program_effects import EffectNotes
 from tape.agents.program_graph import ProgramGraphs
+from tape.agents.program_possible import REFUSED, Possible
 from tape.agents.program_requests import Asked, agreed, furthest, lines_of, wanted
+from tape.approval import PERHAPS_AGAIN
+from tape.engine.at_once import AtOnce
 from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.graph import PlanGraph
@@ -25,16 +28,16 @@ from tape.engine.infeasible import FailedAttempt, infeasible, too_late
 from tape.engine.replan import AT_LIMIT, start_replanning
 from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
-from tape.errors import BudgetExceededError, InvalidOutputError
+from tape.errors import BudgetExceededError
 from tape.lm.base import Request
 from tape.plan.agreement import FEWEST, MOST, Agreement
 from tape.plan.program import Program
 from tape.plan.prompt import Done
 from tape.plan.reader import read
 from tape.plan.record import NOTHING, MadeCall, Record, Run
-from tape.plan.unfold import Failure, Planned
+from tape.plan.unfold import Planned
 from tape.plan.vocabulary import ASK, Vocabulary
-from tape.protocols import Action, PlannedActor
+from tape.protocols import PlannedActor
 from tape.redaction import redacted
 from tape.trace import GraphFoldedEvent, PlansSampledEvent, ReplannedEvent
 
@@ -50,8 +53,6 @@ MOST_ASKED = 5
 """Requests without anything done for good after which the next has to answer."""
 MOST_IDLE = 2
 """Requests in a row after which nothing new was found out."""
-REFUSED = "it was refused; do without it"
-"""What the model reads of an action that was refused."""
 STEADY = ("steps", "calls")
 """Resources of which a single call never takes much."""
 
@@ -76,11 +77,11 @@ class ProgramPlanner:
         self._dead: dict[str, str] = {}
         """Actions that could not be done, and why."""
         self._graphs = ProgramGraphs(episode, declared, actor, self._dead)
+        self._possible = Possible(episode, declared, self._notes, self._dead)
         config = episode.config
-        operators = bool(self._words.operators)
-        self._usual = config.num_plans if operators or config.num_plans == 1 else config.num_plans + 1
-        default = config.temperature == TapeConfig.model_fields["temperature"].default
-        self._temperature = TEMPERATURE if default else config.temperature
+        self._usual = config.num_plans + (config.num_plans > 1 and not self._words.operators)
+        usual = config.temperature == TapeConfig.model_fields["temperature"].default
+        self._temperature = TEMPERATURE if usual else config.temperature
 
     # --- the state of things ------------------------------------------------------------------
 
@@ -97,7 +98,7 @@ class ProgramPlanner:
     def _can_retry(self, made: MadeCall) -> bool:
         """Whether a variant of a call is left that has not failed yet."""
         options = self._domain.options(made.name, made.arguments, self._graphs.results)
-        return not self._hopeless([option.action for option in options])
+        return not self._possible.hopeless([option.action for option in options])
 
     def _runs(self) -> list[Run]:
         """The programs of the request as far as what was called reaches, without what is not to be done for good."""
@@ -135,6 +136,18 @@ class ProgramPlanner:
         lines = [[statement.text for statement in program.statements] for program in programs]
         valid = [program.stopped is None for program in programs]
         episode.trace.write(PlansSampledEvent(start=episode.key(episode.state), plans=lines, valid=valid))
+
+    async def _sample_what_fits(self, count: int) -> None:
+        """Sample programs; where they do not fit, one if there is none, else none, unless an effect depends on them."""
+        try:
+            await self._sample(count)
+        except BudgetExceededError:
+            effect = any(self._words.changes(call.name) for run in self._runs() for call in run.unfolded.calls)
+            if effect or (count == 1 and not self._asked.programs):
+                raise
+            self._asked.short = True
+            if not self._asked.programs:
+                await self._sample(1)
 
     async def _generate(self, request: Request) -> list[Program]:
         episode = self._episode
@@ -229,17 +242,18 @@ class ProgramPlanner:
         self._begin_turn()
         while True:
             if not self._asked.programs:
-                await self._sample(self._first_samples())
-            runs = [self._without_dead(run) for run in self._runs()]
+                await self._sample_what_fits(self._first_samples())
+            record, results = self._record(), self._graphs.results
+            runs = self._possible.of(self._runs(), record, results, must_answer=self._asked.must_answer)
             leader = Agreement(runs).leader()
             if leader is None and len(runs) < FEWEST and self._may_differ(runs):
-                await self._sample(FEWEST - len(runs))
+                await self._sample_what_fits(FEWEST - len(runs))
             elif leader is None:
                 self._ask_anew(runs)
             elif len(runs) >= FEWEST and (look := self._look_around(runs)) is not None:
                 return look
-            elif not self._asked.must_answer and (more := self._more(runs, leader)) > 0:
-                await self._sample(more)
+            elif not (self._asked.must_answer or self._asked.short) and (more := self._more(runs, leader)) > 0:
+                await self._sample_what_fits(more)
             else:
                 return await self._choose(runs)
 
@@ -249,31 +263,6 @@ class ProgramPlanner:
         ends = [line.text for run in runs for line in lines_of(run, self._words)[-1:] if line.failure]
         unread = all(not run.program.statements for run in runs)
         return self._usual > 1 and (unread or (bool(ends) and failed.issuperset(ends)))
-
-    def _without_dead(self, run: Run) -> Run:
-        """A run that fails where what it does next could not be done, was refused, or cannot be written."""
-        unfolded, line, name, why = run.unfolded, 0, "", ""
-        if self._notes.lacks_approval(run, self._record().made):
-            failure = Failure(unfolded.calls[0].line, NOBODY, unfolded.calls[0].name)
-            return replace(run, unfolded=replace(unfolded, failure=failure))
-        try:
-            for call in [call for call in unfolded.calls if call.ready]:
-                line, name = call.line, call.name
-                options = [option.action for option in self._domain.options(name, call.arguments, self._graphs.results)]
-                if call is unfolded.calls[0] and (why := self._hopeless(options)):
-                    break
-            if not unfolded.calls and unfolded.answer is not None and unfolded.answer.ready:
-                line, name = run.program.statements[-1].line, ""
-                why = self._hopeless([self._domain.answering(unfolded.answer.value, self._graphs.results)])
-        except InvalidOutputError as error:
-            why = str(error)
-        return replace(run, unfolded=replace(unfolded, failure=Failure(line, why, name))) if why else run
-
-    def _hopeless(self, actions: Sequence[Action]) -> str:
-        """Why none of several actions is to be tried; empty where one is."""
-        if not all(action in self._episode.refused or action in self._dead for action in actions):
-            return ""
-        return next((self._dead[action] for action in actions if action in self._dead), REFUSED)
 
     def _look_around(self, runs: Sequence[Run]) -> Path | None:
         """A cheap call of any of the programs that changes nothing, so that they can be compared by their values."""
@@ -358,8 +347,10 @@ class ProgramPlanner:
                 raise
             action, rest, at_once = path.edges[0].action, path.actions[1:], self._episode.at_once
             if at_once is not None and at_once.busy and not at_once.has(action):
-                await at_once.give_up()  # what has begun is observed, and may change what is best
+                await self._give_up(at_once)
                 continue
+            if self._episode.approver is not None and self._episode.notes.get(action) == PERHAPS_AGAIN:
+                self._domain.allow_again(action)
             before = self._episode.state
             made = self._domain.made(before)
             try:
@@ -376,6 +367,15 @@ class ProgramPlanner:
                 self._dead[action] = self._domain.said(after)
             elif now[-1].changes:
                 self._dead.clear()  # what could not be done before may be possible now
+
+    async def _give_up(self, at_once: AtOnce) -> None:
+        """Observe what has begun: it may change what is best."""
+        before = len(self._domain.made(self._episode.state))
+        await at_once.give_up()
+        for call in self._domain.made(self._episode.state)[before:]:
+            if call.failure:
+                for option in self._domain.options(call.name, call.arguments, self._graphs.results):
+                    self._dead[option.action] = call.failure
 
     async def _last_resort(self, end: EpisodeEnded | BudgetExceededError) -> None:
         """Ask once more for the answer from what is there, where that fits."""

@@ -25,23 +25,24 @@ _LIST = re.compile(r"[^\W\d]\w*\([^()]{1,500}\)")
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-def hint(failure: str, line: str, words: Vocabulary, known: str = "") -> str:
+def hint(failure: str, line: str, words: Vocabulary, lines: str = "", results: str = "") -> str:
     """What may help after a failure of a line; empty for nothing.
 
     Args:
         failure: Why it has failed.
         line: The line.
         words: What may be called.
-        known: The lines that were run, with their results.
+        lines: The lines that were run.
+        results: What they came to.
     """
     tools = words.tools.values()
     if failure == NO_LIST:
         lists = [tool.name for tool in tools if tool.returns.startswith("list")]
         return f"a tool that gives a list is {' or '.join(lists)}" if lists else ""
-    if found := lists_with(failure, line, [*(tool.description for tool in tools), known]):
+    if found := lists_with(failure, line, [*(tool.description for tool in tools), results]):
         return "; ".join(found)
     looks = [tool.name for tool in tools if not tool.changes and not any(one.required for one in tool.parameters)]
-    new = [f"{name}()" for name in looks if f"{name}(" not in f"{known}{line}"]
+    new = [f"{name}()" for name in looks if f"{name}(" not in f"{lines}{line}"]
     return f"look first what there is: {' or '.join(new[:MOST_LISTS])}" if new else ""
 
 

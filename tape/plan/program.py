@@ -82,8 +82,9 @@ def tools_called(node: ast.expr, words: Vocabulary) -> Iterator[str]:
 
 
 def names_read(node: ast.expr) -> set[str]:
-    """The names that an expression reads, those of functions and of its own comprehensions among them."""
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    """The names that an expression reads, those of its own comprehensions among them; not what it calls."""
+    functions = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and id(inner) not in functions}
 
 
 def without_unused(program: Program, words: Vocabulary) -> Program:

@@ -96,8 +96,9 @@ def ask_program(
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))
     failed = list({step.text: step for step in done if step.failure}.values())[-MOST_FAILED:]
-    known = "\n".join(_line(step, longest) for step in worked)
-    parts += [_failed(step, words, known) for step in failed]
+    lines = "\n".join(step.text for step in worked)
+    results = "\n".join(literal(step.result, longest) for step in worked)
+    parts += [_failed(step, words, lines, results) for step in failed]
     if worked and not last:
         parts.append("Write the rest of the program.")
     parts += [last] if last else []
@@ -111,12 +112,12 @@ def _line(step: Done, longest: int) -> str:
     return step.text if step.noted else f"{step.text}  # -> {literal(step.result, longest)}"
 
 
-def _failed(step: Done, words: Vocabulary, known: str) -> str:
+def _failed(step: Done, words: Vocabulary, lines_run: str, results: str) -> str:
     """A statement that has failed, and what helps."""
     lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
-    made = (
-        "" if step.hint or not (step.tool or step.failure == NO_LIST) else hint(step.failure, step.text, words, known)
-    )
+    made = ""
+    if not step.hint and (step.tool or step.failure == NO_LIST):
+        made = hint(step.failure, step.text, words, lines_run, results)
     if step.tool in words.tools and not made:
         lines.append(f"Tool: {stub(words.tools[step.tool])}")
     if helps := step.hint or made:

@@ -153,7 +153,11 @@ class Record:
             return (same or own)[0]
         spent = sum(made.changes and self.effects.of(made.name, made.arguments) == effect for made in self.made)
         counted = not self.effects.keyed(name) and spent < self.allowed.get(effect, 0)
-        return known[0] if known and not counted else None
+        if counted:
+            return None
+        earlier = [n for n, made in enumerate(self.made[: self.since]) if made.changes and not made.failure
+                   and self.effects.of(made.name, made.arguments) == effect]  # fmt: skip
+        return known[0] if known else earlier[-1] if earlier and not again else None
 
     def _pure(self, name: str, arguments: Mapping[str, Any], used: set[int]) -> int:
         """The first call of the same since something has changed for the program; a failed one counts for its request.

@@ -16,9 +16,6 @@ from tape.plan.program import Program, Statement, called, tools_called
 from tape.plan.record import Run
 from tape.plan.vocabulary import Vocabulary
 
-SHORTEST = 2
-"""Characters of a text that is spelled in another way."""
-
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 
@@ -32,18 +29,24 @@ def respelled(run: Run, words: Vocabulary, task: str) -> Program | None:
 
 
 def _respelled(statement: Statement, task: str) -> Statement:
-    text, value = statement.text, copy.deepcopy(statement.value)
-    for node in [inner for outer in ast.walk(value) if called(outer) for inner in ast.walk(outer)]:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for old, new in _spellings(node.value, task):
-                node.value, text = node.value.replace(old, new), text.replace(old, new)
-    return statement if text == statement.text else replace(statement, text=text, value=value)
+    value, changed = copy.deepcopy(statement.value), False
+    for node in ast.walk(value):
+        arguments = [keyword.value for keyword in node.keywords] if called(node) and isinstance(node, ast.Call) else []
+        for argument in arguments:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                new = _spelled(argument.value, task)
+                changed, argument.value = changed or new != argument.value, new
+    if not changed:
+        return statement
+    target = f"{statement.target} = " if statement.target else ""
+    return replace(statement, text=f"{target}{ast.unparse(value)}", value=value)
 
 
-def _spellings(text: str, task: str) -> list[tuple[str, str]]:
-    """Parts of a text with the task's spelling of them: what stands in quotes, else the whole."""
-    lower = task.lower()
-    parts = [first or second for first, second in _QUOTED.findall(text)] or [text]
-    found = [(part, lower.find(part.lower())) for part in parts if len(part) >= SHORTEST and part not in task]
-    same = len(lower) == len(task)  # a few letters of other scripts are longer in lower case
-    return [(part, task[at : at + len(part)]) for part, at in found if at >= 0 and same]
+def _spelled(text: str, task: str) -> str:
+    """A text with the task's spelling: of what stands in quotes, else of the whole."""
+    quoted = [first or second for first, second in _QUOTED.findall(text)]
+    for part in quoted or [text]:
+        found = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", task, re.IGNORECASE)
+        if found is not None and part not in task:
+            text = text.replace(part, found[0])
+    return text

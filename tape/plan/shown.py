@@ -34,8 +34,8 @@ def literal(value: Any, longest: int = LONGEST_RESULT) -> str:
         '[0, 1, 2, 3, 4, 5] and 994 more'
     """
     if isinstance(value, list) and len(whole := _written(value)) > longest:
-        return _rows(value, longest) or _cut(whole, longest)
-    return _cut(_written(value), longest)
+        return _rows(value, longest) or cut(whole, longest)
+    return cut(_written(value), longest)
 
 
 def comment(text: str, longest: int = LONGEST_RESULT) -> str:
@@ -64,7 +64,8 @@ def _rows(values: list[Any], longest: int) -> str:
     return f"[{', '.join(shown)}] and {len(values) - len(shown)} more" if shown else ""
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text, and how many characters are missing."""
     if len(text) <= longest:
         return text
     kept = _BROKEN.sub("", text[:longest])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from tape.plan.shown import comment, literal
+from tape.plan.shown import comment, cut, literal
 from tape.plan.vocabulary import ANSWER, Parameter, Signature, Vocabulary
 
 logger = logging.getLogger("tape.plan")
 
 MOST_CHARACTERS = 6_000
 """Of all stubs, some 1,500 tokens; of a toolbox with more, some are shown."""
+MOST_NAMES = 2_000
+"""Characters of the names of the others."""
 LONGEST_DESCRIPTION = 300
 """Characters of a tool's description, and of a parameter's note."""
 
@@ -68,7 +70,7 @@ def stubs(words: Vocabulary, task: str = "") -> str:
         if room < 0:
             break
         kept.add(name)
-    rest = ", ".join(name for name in shown if name not in kept)
+    rest = cut(", ".join(name for name in shown if name not in kept), MOST_NAMES)
     return "\n".join([*operators, *(text for name, text in shown.items() if name in kept), f"# There are also: {rest}"])
 
 

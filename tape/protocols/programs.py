@@ -41,6 +41,10 @@ class Programs(Part):
         """The calls that were made, in order."""
 
     @abstractmethod
+    def allow_again(self, action: Action) -> None:
+        """Let a call be made again that gave no answer in time: an approver is asked about it."""
+
+    @abstractmethod
     def said(self, state: State) -> str:
         """Why the last action did nothing."""
 

@@ -191,6 +191,8 @@ def given(value: Any, results: Sequence[Any]) -> str:
     for number, found in enumerate(results, 1):
         if json.dumps(found, sort_keys=True) == same:
             return f"#{number}"
+    if isinstance(value, list) and value:  # what ``ask`` reads
+        text = f"[{', '.join(given(item, results) for item in value)}]"
     if len(text) > LONGEST:
         raise InvalidCallError(f"a value of {len(text)} characters that is no result; the longest has {LONGEST}")
     return text or written(value)

@@ -16,7 +16,7 @@ from tape.protocols.domain import Domain
 from tape.protocols.parts import Outcomes, UncertainCosts
 from tape.protocols.programs import Option, Programs
 from tape.tools.answers import AnswerType
-from tape.tools.calls import ANSWER, Call, from_mapping, given, parse
+from tape.tools.calls import ANSWER, LONGEST, Call, from_mapping, given, parse
 from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
@@ -64,6 +64,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         if not isinstance(longest_plan, int) or not 1 <= longest_plan <= MOST_RESULTS:
             raise ToolError(f"longest_plan is a whole number from 1 to {MOST_RESULTS}, got {longest_plan!r}")
         self.task, self.toolbox = task, toolbox
+        self._again: set[Action] = set()
         self.since = 0
         """So many results are from before something outside has changed, such as what a user asks for."""
         self.longest_plan: int = longest_plan
@@ -151,8 +152,7 @@ class ToolDomain(Domain, Outcomes, Programs):
             if found.call.symbol == call.symbol:
                 raise InvalidCallError(f"#{number} is the result of {call.symbol} already")
         last = next((failure for failure in state.failures if failure.call == call), None)
-        in_doubt = last is not None and last.late and not item.pure  # an approver is asked
-        if last is not None and last.after >= self._last_change(state) and not in_doubt:
+        if last is not None and last.after >= self._last_change(state) and call.text not in self._again:
             raise InvalidCallError(f"{call.text} has failed already; use another tool or other arguments")
         if all(state.got[k - 1].value is not None for k in call.references):
             item.filled(call, state.values() if call.references else [])
@@ -255,6 +255,10 @@ class ToolDomain(Domain, Outcomes, Programs):
                 found.append(self._made(here.got[number].call, named, results, value=results[number]))
         return found
 
+    def allow_again(self, action: Action) -> None:
+        """See :meth:`tape.protocols.programs.Programs.allow_again`."""
+        self._again.add(action)
+
     def said(self, state: State) -> str:
         """See :meth:`tape.protocols.programs.Programs.said`."""
         return as_state(state).note or "it could not be done"
@@ -275,8 +279,11 @@ class ToolDomain(Domain, Outcomes, Programs):
         )
         tools = self.toolbox.of_kind(kind)
         best = max(item.quality or 1.0 for item in tools)
+        texts = [Call(kind, item.variant, args).text for item in tools]
+        if (size := max(map(len, texts))) > LONGEST:
+            raise InvalidCallError(f"the call has {size} characters; the longest has {LONGEST}")
         return [
-            Option(Call(kind, item.variant, args).text, item.worst, (item.quality or best) / best) for item in tools
+            Option(text, item.worst, (item.quality or best) / best) for text, item in zip(texts, tools, strict=True)
         ]
 
     def answering(self, value: Any, results: Sequence[Any] = ()) -> Action:

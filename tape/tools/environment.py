@@ -279,6 +279,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         else:
             used = Resources(known["used"]) if "used" in known else item.worst
         self._outcome = {"result": made.written, "failure": made.failure, "traceback": trace, "used": dict(used)}
+        self._outcome |= ({"late": True} if made.late else {}) | ({"hint": made.hint} if made.hint else {})
         return used
 
     async def _make(self, item: Tool, arguments: Mapping[str, Any], asked: str) -> Made:
@@ -395,4 +396,5 @@ def _made_before(outcome: Mapping[str, Any]) -> Made:
     if "result" not in outcome:
         return Made(UNSEEN, UNSEEN, json.dumps(UNSEEN))
     plain = json.loads(outcome["result"])
-    return Made(plain, plain, outcome["result"], outcome["failure"])
+    hint, late = outcome.get("hint", ""), bool(outcome.get("late"))
+    return Made(plain, plain, outcome["result"], outcome["failure"], hint=hint, late=late)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, get_type_hints
@@ -10,6 +9,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, TypeAdapter
 
 from tape.budget import in_units
+from tape.plan.shown import comment, literal
 from tape.plan.vocabulary import RESERVED, Parameter, Signature, Vocabulary
 from tape.tools.answers import AnswerType
 from tape.tools.names import python_names
@@ -120,7 +120,7 @@ def _fields(schema: Mapping[str, Any], named: Mapping[str, str] | None = None) -
 def _default(value: Any) -> str:
     if value is None:
         return ""
-    return str(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, bool) else literal(value)
 
 
 def _note(part: Mapping[str, Any]) -> str:
@@ -142,7 +142,7 @@ def shown_type(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> s
     part = _resolved(schema, definitions)
     if "const" in part or "enum" in part:
         options = part.get("enum", [part.get("const")])
-        return " | ".join(json.dumps(option, ensure_ascii=False) for option in options[:MOST_FIELDS])
+        return " | ".join(literal(option) for option in options[:MOST_FIELDS])
     for word in ("anyOf", "oneOf"):
         if part.get(word):
             return " | ".join(dict.fromkeys(shown_type(option, definitions, depth) for option in part[word]))
@@ -152,7 +152,10 @@ def shown_type(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> s
     if kind == "array" and part.get("items") and depth < 3:
         return f"list[{shown_type(part['items'], definitions, depth + 1)}]"
     if kind == "object" and part.get("properties") and depth < 3:
-        fields = [f"{name}: {shown_type(held, definitions, depth + 1)}" for name, held in part["properties"].items()]
+        fields = [
+            f"{name if name.isidentifier() else comment(name)}: {shown_type(held, definitions, depth + 1)}"
+            for name, held in part["properties"].items()
+        ]
         more = ", ..." if len(fields) > MOST_FIELDS else ""
         return f"{{{', '.join(fields[:MOST_FIELDS])}{more}}}"
     return _TYPES.get(str(kind), "Any")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tape import ApprovalRequest, TapeAgent, ToolEnvironment, tool
+from tape import ApprovalRequest, ReactAgent, TapeAgent, ToolEnvironment, tool
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool
@@ -116,3 +116,108 @@ def test_a_call_without_an_answer_is_made_again_only_where_somebody_allows_it() 
 
 def is_second(request: ApprovalRequest) -> bool:
     return False
+
+
+@pytest.mark.parametrize(
+    ("later", "made"),
+    [
+        ("pay('bob', 99999)", []),
+        ("pay('bob', 10)", ["bob 10"]),
+        ("pay('bob', 10)\npay('bob', 10)", ["bob 10"]),
+        ("pay('bob', 10)\nrun('DROP TABLE members; SELECT 1 AS x')", ["bob 10"]),
+    ],
+)
+def test_planned_allows_the_calls_of_a_first_program_as_they_are_and_no_more(later: str, made: list[str]) -> None:
+    done: list[str] = []
+
+    @tool(usd=0, destructive=True, key="to")
+    def pay(to: str, amount: int) -> str:
+        """Pay somebody."""
+        done.append(f"{to} {amount}")
+        return "paid"
+
+    @tool(usd=0, destructive=True)
+    def run(sql: str) -> str:
+        """Run a statement."""
+        done.append(sql)
+        return "done"
+
+    @tool(usd=0, pure=True)
+    def letter() -> dict[str, int]:
+        """Read the letter."""
+        return {"n": 1}
+
+    def write(prompt: str) -> str:
+        first = "x = letter()\ny = x['m']\npay('bob', 10)\nrun('DELETE FROM loans WHERE id = 3')\nanswer(1)"
+        return f"{later}\nanswer(2)" if "So far" in prompt else first
+
+    model = ScriptedLM(lambda request, sample: write(request.prompt[-1].content))  # type: ignore[union-attr]
+    environment = ToolEnvironment("Do as planned.", [pay, run, letter], budget="$1, 20 steps")
+    TapeAgent(model, destructive="planned").run(environment)
+    assert done == made
+
+
+def test_without_programs_a_call_without_an_answer_is_not_made_again() -> None:
+    calls: list[str] = []
+
+    @tool(usd=0, timeout=0.05)
+    async def mail(to: str) -> str:
+        """Send a mail."""
+        calls.append(to)
+        await asyncio.sleep(60)
+        return "sent"
+
+    environment = ToolEnvironment("Write.", [mail], budget="$1, 4 steps")
+    ReactAgent(ScriptedLM(["mail(to='ann')"])).run(environment)
+    assert calls == ["ann"]
+
+
+def test_nothing_is_changed_where_the_model_has_to_answer() -> None:
+    sent: list[str] = []
+    names = iter("abcdefgh")
+
+    @tool(usd=0)
+    def mail(to: str) -> str:
+        """Send a mail."""
+        sent.append(to)
+        return "sent"
+
+    @tool(usd=0, pure=True)
+    def look(name: str) -> str:
+        """Look."""
+        return name
+
+    def write(request: Request, sample: int) -> str:
+        last = "No more calls" in request.prompt[-1].content  # type: ignore[union-attr]
+        return "mail(to='eve')\nanswer('done')" if last else f"x = look('{next(names)}')"
+
+    TapeAgent(ScriptedLM(write)).run(ToolEnvironment("Look.", [mail, look], budget="$1, 30 steps"))
+    assert sent == []
+
+
+def test_an_effect_without_a_result_is_not_told_as_one_that_found_nothing() -> None:
+    prompts: list[str] = []
+
+    @tool(usd=0)
+    def mail(to: str) -> None:
+        """Send a mail."""
+
+    def write(request: Request, sample: int) -> str:
+        prompts.append(request.prompt[-1].content)  # type: ignore[union-attr]
+        return "answer(1)" if "So far" in prompts[-1] else "sent = mail(to='ann')\nanswer(sent['id'])"
+
+    result = TapeAgent(ScriptedLM(write)).run(ToolEnvironment("Write.", [mail], budget="$1, 30 steps"))
+    assert result.answer == 1
+    assert "sent = mail(to='ann')  # -> null" in prompts[-1]
+    assert "This line failed:\nanswer(sent['id'])" in prompts[-1]
+
+
+def test_where_not_all_samples_fit_one_is_drawn() -> None:
+    @tool(usd="0.01", operator="*", pure=True)
+    def multiply(a: float, b: float) -> float:
+        """Multiply."""
+        return a * b
+
+    environment = ToolEnvironment("How much?", [multiply], budget="$1, 30 steps, 450 tokens")
+    result = TapeAgent(ScriptedLM(["answer(6 * 7)"])).run(environment)
+    assert (result.answer, result.plans) == (42, 1), result.detail

@@ -54,13 +54,16 @@ def test_a_record_that_is_gone_over_names_the_tools_that_give_lists() -> None:
 @pytest.mark.parametrize(
     ("text", "task", "value", "new"),
     [
-        ("r = query(\"a = 'Tea Kettle'\")", "Price of a tea kettle?", None, "r = query(\"a = 'tea kettle'\")"),
-        ("r = query('OSLO')", "Who is from Oslo?", None, "r = query('Oslo')"),
-        ("r = query_all('OSLO')", "Who is from Oslo?", [], "r = query_all('Oslo')"),
+        ("r = query(\"a = 'Tea Kettle'\")", "Price of a tea kettle?", None, "r = query(sql=\"a = 'tea kettle'\")"),
+        ("r = query('OSLO')", "Who is from Oslo?", None, "r = query(sql='Oslo')"),
+        ("r = query_all('OSLO')", "Who is from Oslo?", [], "r = query_all(sql='Oslo')"),
         ("r = query('OSLO')", "Who is from Oslo?", {"n": 1}, None),
         ("r = query('Oslo')", "Who is from Oslo?", None, None),
         ("r = query('Bergen')", "Who is from Oslo?", None, None),
-        ("r = query('OSLO')", "\u0130s it Oslo?", None, None),  # another length in lower case
+        ("r = query('OSLO')", "\u0130s it Oslo?", None, "r = query(sql='Oslo')"),  # longer in lower case
+        ("r = query('IT')", "Is it an italian one?", None, "r = query(sql='it')"),
+        ("r = query('IT')", "An italian one?", None, None),
+        ("Oslo = query('OSLO')", "Who is from Oslo?", None, "Oslo = query(sql='Oslo')"),
     ],
 )
 def test_only_a_search_without_a_result_is_respelled(text: str, task: str, value: Any, new: str | None) -> None:
@@ -79,6 +82,10 @@ def test_an_effect_keeps_what_the_model_wrote() -> None:
 def test_where_nothing_else_helps_a_tool_that_says_what_there_is_comes_first() -> None:
     words = Vocabulary.of(Signature("select", SQL), Signature("schema"), Signature("stop", changes=True))
     assert hint("no such column: a", "select(sql='a')", words) == "look first what there is: schema()"
-    known = 's = schema()  # -> "marks(id, pupil_id, mark)"'
-    assert hint("no such column: m", "select(sql='m')", words, known) == ""
-    assert hint("no such column: mark", "select(sql='mark')", words, known) == "mark is in marks(id, pupil_id, mark)"
+    known = ("s = schema()", '"marks(id, pupil_id, mark)"')
+    assert hint("no such column: m", "select(sql='m')", words, *known) == ""
+    assert hint("no such column: mark", "select(sql='mark')", words, *known) == "mark is in marks(id, pupil_id, mark)"
+    lines = "a = select(sql='SELECT mark FROM pupils')"
+    assert (
+        hint("no such column: mark", "select(sql='mark')", words, lines, "[]") == "look first what there is: schema()"
+    )
