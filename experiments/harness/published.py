@@ -60,6 +60,7 @@ KEPT: Mapping[str, str] = {
     "constraints.json": "times of masks, constraint by constraint, measured once",
     "web_qa_measure.json": "our measure beside AssistantBench's scorer on made-up answers; a test scores them again",
     "roles.json": "what models answered in each role, counted; no episodes are played",
+    "gsm_hard_programs.json": "answers of a real model to public problems, problem by problem, measured once",
     "own_tools.json": "answers of a real model to questions over tools, question by question, measured once",
     "reader.json": "what models read from paragraphs, question by question, measured once; no episodes",
     anchors.FILE: "the chain of anchors; it says what was published, and when",

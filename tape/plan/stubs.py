@@ -90,7 +90,9 @@ def _ranked(tools: Sequence[Signature], task: str) -> list[str]:
     try:
         import bm25s
     except ImportError:
-        logger.warning("the first tools are shown, not the ones that the task speaks of: pip install bm25s")
+        logger.warning(
+            "not the tools that the task speaks of are shown, but the first: pip install 'tape-planner[search]'"
+        )
         return [tool.name for tool in tools]
     texts = [f"{tool.name.replace('_', ' ')} {tool.description}" for tool in tools]
     index = bm25s.BM25()

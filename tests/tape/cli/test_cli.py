@@ -124,7 +124,7 @@ def test_the_help_says_what_decides_where_an_option_is_left_out(capsys: pytest.C
     said = " ".join(capsys.readouterr().out.split())
     for text in (
         "default: forced for tools, else constrained",
-        "default: stop for tools, budget in deterministic worlds, else partial",
+        "default: budget for tools and in deterministic worlds, else partial",
         "default: independent for tools and where unseen things are hypothesised, else distinct",
         "--sampling independent --extend 0",
         "{constrained,forced,free}",
