@@ -12,10 +12,9 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from tape.lm import recorded
+from tape.lm.recorded import SHIPPED, RecordedLM
 from tape.lm.registry import open_model
 
 ROOT = Path(__file__).parents[1]
@@ -32,15 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.replies", description=__doc__)
     parser.add_argument("--server", required=True, help="an OpenAI-compatible server with Qwen2.5-Coder-1.5B-Instruct")
     given = parser.parse_args(arguments)
-    recorded.SHIPPED.write_text("{}\n")
-    asks = partial(recorded.RecordedLM, record=open_model(f"llamacpp:qwen@{given.server}"))
-    recorded.RecordedLM = asks  # type: ignore[misc, assignment]
+    SHIPPED.write_text("{}\n")
+    RecordedLM.asks = open_model(f"llamacpp:qwen@{given.server}")
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for program in programs(page.read_text(encoding="utf-8")):
             print(f"== {page.relative_to(ROOT)}", flush=True)
             with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
                 exec(compile(program, str(page), "exec"), {"__name__": "__main__"})
-    return 0 if os.path.getsize(recorded.SHIPPED) > 3 else 1
+    return 0 if os.path.getsize(SHIPPED) > 3 else 1
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ TOKENS = 20_000
 ROWS: Mapping[str, Callable[[LanguageModel], Agent]] = {
     "tape": TapeAgent,
     "first sample": lambda model: TapeAgent(model, num_plans=1),
-    "tape, 3 samples": lambda model: TapeAgent(model, num_plans=2),
+    "tape, 3 samples": lambda model: TapeAgent(model, num_plans=3),
     "tape (paper)": lambda model: TapeAgent(model, **PAPER),
     "react": ReactAgent,
     "react, greedy with a reserve": GreedyReactAgent,

@@ -12,9 +12,8 @@ from tape.engine.episode import Episode
 from tape.plan.open import key_of
 from tape.plan.program import Program
 from tape.plan.record import MadeCall, Record, Run
-from tape.plan.respelled import respelled
+from tape.plan.respelled import follow
 from tape.plan.unfold import Planned, in_order, unfold
-from tape.plan.vocabulary import AGAIN as AGAIN_PARAMETER
 from tape.protocols.programs import Programs
 
 NOBODY = "it was done before, and nobody is there to allow it again; do without it"
@@ -58,9 +57,7 @@ class EffectNotes:
     def _planned(self, program: Program, record: Record) -> Counter[str]:
         """How often a first program makes each call that changes something, results filled in."""
         own = replace(record, since=0, names={})
-        run = own.follow(program)
-        if (other := respelled(run, own.words, self._episode.env.domain.task_text())) is not None:
-            run = own.follow(other)
+        run = follow(own, program, self._episode.env.domain.task_text())
         before = unfold(program, own.words, in_order([])).calls  # a line that fails with its results is there too
         calls = [(call.name, call.arguments) for call in run.unfolded.calls if call.ready]
         found = Counter(_call(*call) for call in [*run.unfolded.made, *calls] if own.words.changes(call[0]))
@@ -69,7 +66,7 @@ class EffectNotes:
         )
 
     def _before(self, call: Planned, made: Sequence[MadeCall]) -> str:
-        if self.is_second(call, made):
+        if self._is_second(call, made):
             return AGAIN
         effect = self._declared.effects.of(call.name, call.arguments)
         late = any(one.late and one.changes and self._effect(one) == effect for one in made)
@@ -78,7 +75,7 @@ class EffectNotes:
     def _effect(self, made: MadeCall) -> str:
         return self._declared.effects.of(made.name, made.arguments)
 
-    def is_second(self, call: Planned, made: Sequence[MadeCall]) -> bool:
+    def _is_second(self, call: Planned, made: Sequence[MadeCall]) -> bool:
         """Whether a call asks again for an effect that was made."""
         done = {self._effect(one) for one in made if one.changes and not one.failure}
         return call.again and self._declared.effects.of(call.name, call.arguments) in done
@@ -86,9 +83,9 @@ class EffectNotes:
     def lacks_approval(self, run: Run, made: Sequence[MadeCall]) -> bool:
         """Whether what a run does next needs an approver that is not there."""
         calls = run.unfolded.calls
-        return bool(calls) and self._episode.approver is None and self.is_second(calls[0], made)
+        return bool(calls) and self._episode.approver is None and self._is_second(calls[0], made)
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str:
     """Equal for two calls with equal arguments."""
-    return f"{name}({key_of({key: value for key, value in arguments.items() if key != AGAIN_PARAMETER})})"
+    return f"{name}({key_of(dict(arguments))})"

@@ -13,7 +13,7 @@ from tape.plan.open import Open
 from tape.plan.program import Program, called, names_read, tools_called
 from tape.plan.prompt import Done
 from tape.plan.record import Record, Run
-from tape.plan.respelled import respelled
+from tape.plan.respelled import follow
 from tape.plan.unfold import Failure, Planned
 from tape.plan.vocabulary import Vocabulary
 
@@ -57,14 +57,10 @@ class Asked:
 
     def followed(self, record: Record) -> list[Run]:
         """The programs as far as what was called reaches; a search that finds nothing is spelled as the task does."""
-        runs = []
-        for place, program in enumerate(self.programs):
-            run = record.follow(program)
-            if (other := respelled(run, record.words, self.task)) is not None:
-                logger.info("a search has found nothing; it is made again as the task is spelled")
-                self.programs[place] = other
-                run = record.follow(other)
-            runs.append(run)
+        runs = [follow(record, program, self.task) for program in self.programs]
+        if any(run.program is not program for run, program in zip(runs, self.programs, strict=True)):
+            logger.info("a search has found nothing; it is made again as the task is spelled")
+            self.programs = [run.program for run in runs]
         return runs
 
     def carried(self, run: Run, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import BaseModel
 
@@ -38,7 +39,6 @@ class RecordedLM:
 
     Args:
         file: JSON of an earlier recording.
-        record: A model that is asked where nothing is recorded yet; its reply is added to the file.
 
     Raises:
         ModelError: The file cannot be read.
@@ -51,9 +51,11 @@ class RecordedLM:
 
     name = identity = "recorded:qwen2.5-coder-1.5b-instruct"
     prompt_format, price = "chat", FREE
+    asks: ClassVar[LanguageModel | None] = None
+    """While replies are recorded: the model that is asked where there is none; its reply is added to the file."""
 
-    def __init__(self, file: Path = SHIPPED, *, record: LanguageModel | None = None) -> None:
-        self._file, self._record = file, record
+    def __init__(self, file: Path = SHIPPED) -> None:
+        self._file = file
 
         def unreadable(problem: str) -> ModelError:
             return ModelError(f"{problem}; record replies with {RECORD}")
@@ -97,11 +99,11 @@ class RecordedLM:
         raise ModelError(f"{self.name} has no scores, only replies; asked for {len(requests)}")
 
     async def _recorded(self, request: Request) -> Reply:
-        if self._record is None:
+        if self.asks is None:
             raise ModelError(
                 f"no reply to this prompt is recorded ({task_of(request)}): it has changed; record it with {RECORD}"
             )
-        [answer] = await self._record.generate([request])
+        [answer] = await self.asks.generate([request])
         used = answer.usage
         reply = Reply(
             task=task_of(request), texts=[*answer.texts], prompt_tokens=used.prompt_tokens,

@@ -13,19 +13,18 @@ import re
 from dataclasses import replace
 
 from tape.plan.program import Program, Statement, called, tools_called
-from tape.plan.record import Run
-from tape.plan.vocabulary import Vocabulary
+from tape.plan.record import Record, Run
 
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 
-def respelled(run: Run, words: Vocabulary, task: str) -> Program | None:
-    """The program with the task's spelling in pure calls that have found nothing; None where that changes nothing."""
-    empty = [one.line for one in run.empty if not any(map(words.changes, tools_called(one.value, words)))]
-    changed = [_respelled(one, task) if one.line in empty else one for one in run.program.statements]
-    if all(one is other for one, other in zip(changed, run.program.statements, strict=True)):
-        return None
-    return replace(run.program, statements=tuple(changed))
+def follow(record: Record, program: Program, task: str) -> Run:
+    """A program as far as results are there, with the task's spelling in pure calls that have found nothing."""
+    run = record.follow(program)
+    empty = [one for one in run.empty if not any(map(record.words.changes, tools_called(one.value, record.words)))]
+    statements = tuple(_respelled(one, task) if one in empty else one for one in program.statements)
+    same = all(one is other for one, other in zip(statements, program.statements, strict=True))
+    return run if same else record.follow(replace(program, statements=statements))
 
 
 def _respelled(statement: Statement, task: str) -> Statement:

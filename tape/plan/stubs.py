@@ -78,10 +78,12 @@ def _operators(words: Vocabulary, by_operator: Mapping[str, str]) -> list[str]:
     """Tools that operators call, those of one price in a line: their names and operators say what they do."""
     prices = dict.fromkeys(words.tools[name].price for name in by_operator)
     same = [(price, [name for name in by_operator if words.tools[name].price == price]) for price in prices]
+    shown = {}
+    for name, symbol in by_operator.items():
+        first, second = (parameter.name for parameter in words.tools[name].parameters)
+        shown[name] = f"{first} {symbol} {second} is {name}({first}, {second})"
     return [
-        f"# {', '.join(f'a {by_operator[name]} b is {name}(a, b)' for name in names)}"
-        + (f"; each {price}" if price else "")
-        for price, names in same
+        f"# {', '.join(shown[name] for name in names)}" + (f"; each {price}" if price else "") for price, names in same
     ]
 
 

@@ -12,6 +12,7 @@ from tape import ApprovalRequest, ReactAgent, TapeAgent, ToolEnvironment, tool
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool
+from tests.tape.tools import helpers
 
 
 class Post:
@@ -37,7 +38,7 @@ class Post:
 
 def played(post: Post, write: Callable[[str], str], asked: list[ApprovalRequest] | None = None, **settings: Any) -> Any:
     def reply(request: Request, sample: int) -> str:
-        return write(request.prompt[-1].content)  # type: ignore[union-attr]
+        return write(helpers.asked(request))
 
     def approve(request: ApprovalRequest) -> bool:
         assert asked is not None
@@ -151,7 +152,7 @@ def test_planned_allows_the_calls_of_a_first_program_as_they_are_and_no_more(lat
         first = "x = letter()\ny = x['m']\npay('bob', 10)\nrun('DELETE FROM loans WHERE id = 3')\nanswer(1)"
         return f"{later}\nanswer(2)" if "So far" in prompt else first
 
-    model = ScriptedLM(lambda request, sample: write(request.prompt[-1].content))  # type: ignore[union-attr]
+    model = ScriptedLM(lambda request, sample: write(helpers.asked(request)))
     environment = ToolEnvironment("Do as planned.", [pay, run, letter], budget="$1, 20 steps")
     TapeAgent(model, destructive="planned").run(environment)
     assert done == made
@@ -188,7 +189,7 @@ def test_nothing_is_changed_where_the_model_has_to_answer() -> None:
         return name
 
     def write(request: Request, sample: int) -> str:
-        last = "No more calls" in request.prompt[-1].content  # type: ignore[union-attr]
+        last = "No more calls" in helpers.asked(request)
         return "mail(to='eve')\nanswer('done')" if last else f"x = look('{next(names)}')"
 
     TapeAgent(ScriptedLM(write)).run(ToolEnvironment("Look.", [mail, look], budget="$1, 30 steps"))
@@ -203,7 +204,7 @@ def test_an_effect_without_a_result_is_not_told_as_one_that_found_nothing() -> N
         """Send a mail."""
 
     def write(request: Request, sample: int) -> str:
-        prompts.append(request.prompt[-1].content)  # type: ignore[union-attr]
+        prompts.append(helpers.asked(request))
         return "answer(1)" if "So far" in prompts[-1] else "sent = mail(to='ann')\nanswer(sent['id'])"
 
     result = TapeAgent(ScriptedLM(write)).run(ToolEnvironment("Write.", [mail], budget="$1, 30 steps"))

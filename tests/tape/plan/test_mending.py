@@ -10,7 +10,7 @@ import pytest
 from tape.plan.hints import hint
 from tape.plan.reader import read
 from tape.plan.record import Effects, MadeCall, Record
-from tape.plan.respelled import respelled
+from tape.plan.respelled import follow
 from tape.plan.unfold import in_order, unfold
 from tape.plan.values import NO_LIST
 from tape.plan.vocabulary import Parameter, Signature, Vocabulary
@@ -29,9 +29,8 @@ def made(name: str, arguments: Mapping[str, Any], value: Any, *, changes: bool =
 
 def mended(text: str, task: str, *calls: MadeCall) -> str | None:
     effects = Effects(lambda name, arguments: name, lambda name: False)
-    run = Record(WORDS, calls, 0, effects).follow(read(text, WORDS))
-    program = respelled(run, WORDS, task)
-    return None if program is None else program.text
+    run = follow(Record(WORDS, calls, 0, effects), read(text, WORDS), task)
+    return None if run.program.text == text else run.program.text
 
 
 def test_the_list_that_lacks_a_name_is_shown_beside_the_one_that_has_it() -> None:

@@ -26,6 +26,7 @@ from pydantic import (
 
 from tape import TapeAgent, ToolEnvironment, tool
 from tape.lm.scripted import ScriptedLM
+from tests.tape.tools import helpers
 
 
 class Colour(enum.Enum):
@@ -126,7 +127,7 @@ def test_a_value_is_validated_once_by_the_tool(
     assert result.success, result.detail
     assert [see(one) for one in given] == [seen]
     assert result.actions[0] == f"call(x={json.dumps(ast.literal_eval(written))})"
-    assert model.requests[0].prompt[-1].content.startswith(f"def call(x: {shown}) -> int:")  # type: ignore[union-attr]
+    assert helpers.asked(model.requests[0]).startswith(f"def call(x: {shown}) -> int:")
 
 
 def test_bounds_defaults_and_descriptions_are_shown() -> None:
@@ -141,7 +142,7 @@ def test_bounds_defaults_and_descriptions_are_shown() -> None:
 
     model = ScriptedLM(["answer(call(1))"])
     result = TapeAgent(model).run(ToolEnvironment("task", [call], budget="$1, 9 steps"))
-    [stub, *_] = model.requests[0].prompt[-1].content.splitlines()  # type: ignore[union-attr]
+    [stub, *_] = helpers.asked(model.requests[0]).splitlines()
     assert result.answer == 1
     assert 'name: str = "ab"' in stub
     assert "n: how many, at least 1, below 9" in stub
