@@ -33,5 +33,5 @@ def test_what_was_recorded_is_said_again_and_nothing_else(tmp_path: Path, monkey
 def test_a_file_that_is_no_recording_says_how_to_make_one(tmp_path: Path) -> None:
     file = tmp_path / "replies.json"
     file.write_text("[]")
-    with pytest.raises(ModelError, match="record replies with python -m experiments.replies"):
+    with pytest.raises(ModelError, match="record replies with"):
         RecordedLM(file)
