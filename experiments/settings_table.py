@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from tape.budget import Cap, Rule
+from tape.budget.periods import UNITS
 from tape.engine.settings import TapeConfig
 from tape.gateway import settings as gateway
 from tape.integrations.litellm_settings import Settings
-from tape.ledger import Cap, Rule
-from tape.ledger.periods import UNITS
 from tape.protocols.method import method
 
 VARIABLES = ("tape.cli.ledger.ADDRESS", "tape.cli.gateway.SPANS_TO", "tape.agents.progress.SWITCH")

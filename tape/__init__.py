@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tape.errors import BudgetExceededError as BudgetExceededError
     from tape.errors import ConfigError as ConfigError
     from tape.errors import TapeError as TapeError
-    from tape.gateway.guard import Guard as Guard
+    from tape.guard.guard import Guard as Guard
     from tape.lm.fanout import FanOut as FanOut
     from tape.lm.fanout import plan_fanout as plan_fanout
     from tape.lm.registry import open_model as open_model
@@ -76,7 +76,7 @@ _WHERE = {
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.engine.result",
     "FanOut": "tape.lm.fanout",
-    "Guard": "tape.gateway.guard",
+    "Guard": "tape.guard.guard",
     "IrcotAgent": "tape.cgdp.agents.ircot",
     "IterRetgenAgent": "tape.cgdp.agents.iter_retgen",
     "Ledger": "tape.budget",

@@ -7,18 +7,18 @@ from tape.tools.prompts.programs import ProgramFormat
 
 EXAMPLES = (
     (
-        "Tools: add(a, b), subtract(a, b), multiply(a, b), divide(a, b)\n"
         "Task: A hall has 34 rows of 28 seats. 59 seats are broken. How many people can sit down?\n"
         "End with answer(value: Any)",
-        "# All seats are 34 times 28; the 59 broken ones are taken away.\nseats = 34 * 28\nanswer(seats - 59)",
+        "all_seats = 34 * 28\nusable_seats = all_seats - 59\nanswer(usable_seats)",
     ),
     (
-        "Tools: add(a, b), subtract(a, b), multiply(a, b), divide(a, b)\n"
-        "Task: Of the 5,400 litres in a tank 3% run out. How many litres are left?\nEnd with answer(value: Any)",
-        "# What runs out is 5400 times 3 divided by 100; the rest is left.\nout = 5400 * 3 / 100\nanswer(5400 - out)",
+        "Task: Ann earns 12 dollars an hour, half as much as Tom. Tom works 40 hours and 25% of what he earns is tax. "
+        "What is left to Tom?\nEnd with answer(value: Any)",
+        "ann_per_hour = 12\ntom_per_hour = ann_per_hour * 2\ntom_earns = tom_per_hour * 40\n"
+        "tax = tom_earns * 25 / 100\nanswer(tom_earns - tax)",
     ),
 )
-"""Problems and their programs; the operators are tools."""
+"""Problems and their programs. Names say what is computed: with comments the model computes in these, and wrongly."""
 
 
 def chat_format(domain: ToolDomain) -> ProgramFormat:

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tape.budget import Ledger, Resources
+from tape.budget import Ledger, Request, Resources, open_store
 from tape.gateway.journal import Journal
-from tape.ledger import Request, open_store
 
 SCOPE, WORST = "gateway/local/1", Resources.of(usd="0.01", steps=1)
 CLIENTS = 64

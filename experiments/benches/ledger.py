@@ -25,8 +25,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
 
-from tape.ledger import Cap, LedgerStore, Refused, Request, open_store
-from tape.ledger.file import FileStore
+from tape.budget import Cap, LedgerStore, Refused, Request, open_store
+from tape.budget.stores.file import FileStore
 
 STREAMS, CALLS, CAP = 128, 5, 1_000_000
 WORST = CAP // 20

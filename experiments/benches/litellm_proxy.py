@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tape.ledger import Rule, open_store
+from tape.budget import Rule, open_store
 
 STREAMS, CALLS, CAP = 128, 5, 1.0
 MOST_TOKENS, PRICE = 500, 0.0001

@@ -12,7 +12,8 @@ from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
-from tape.lm.price_table import Prices, priced
+from tape.lm.price_table import Prices
+from tape.lm.priced import priced
 from tape.lm.registry import open_model
 from tape.plugins import PROPOSERS, load, names
 from tape.protocols import Environment

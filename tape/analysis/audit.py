@@ -170,8 +170,8 @@ def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[
     if record is not None:
         kept = record.get("trace_hash", "")
         if kept != links.last and not links.what:
-            lost = "its lines are no longer chained" if links.state == "unchained" else "it ends in another line"
-            one.findings.append(Finding("links", None, f"{lost if kept else 'its record keeps no hash of it'}"))
+            lost = "it ends in another line" if kept else "its record keeps no hash of it"
+            one.findings.append(Finding("links", None, lost))
         if links.episode != record["key"]:
             one.findings.append(Finding("record", None, f"the trace is of the episode {links.episode!r}"))
     return list(read_trace(file))

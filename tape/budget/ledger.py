@@ -99,6 +99,12 @@ class Ledger(Readings):
             raise ConfigError("wall_seconds is real time, which cannot be set aside; cap it where the agent is run")
         return Earmark(found, self, name)
 
+    def shown_within(self, parent: Ledger) -> Ledger:
+        """The same amounts beneath another ledger, to read what is left there."""
+        shown = Ledger(self.budget, parent=parent, name=self.name)
+        shown._account = self._account
+        return shown
+
     def _require_usable(self) -> None:
         """Refuse where this or a parent is an earmark that has not begun or has ended."""
         for ledger in self._chain():
@@ -168,6 +174,11 @@ class Ledger(Readings):
     def _book_due(self) -> None:
         while self._due:
             self._due.popleft()()
+
+    def book_due(self) -> None:
+        """Book what finalizers have left; all that reads or reserves here does so too."""
+        with self._lock, self._lock.mutex:
+            self._book_due()
 
     def abandon(self, reservation: Reservation) -> None:
         """Settle at the worst case without a lock: its next holder books that; until then it stays set aside."""

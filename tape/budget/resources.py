@@ -304,3 +304,7 @@ class Resources(Mapping[str, int | None]):
 
     def __repr__(self) -> str:
         return f"Resources({self._counts})"
+
+
+STEP = Resources({"steps": 1})
+"""What every call takes beside its price."""

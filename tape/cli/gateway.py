@@ -61,8 +61,8 @@ def main(argv: Sequence[str]) -> int:
     if args.check:
         asyncio.run(_check(config))
         return 0
+    from tape.budget import paying
     from tape.gateway.ledgers import Ledgers
-    from tape.ledger import paying
 
     journal = args.journal or args.config.with_suffix(".journal.jsonl")
     with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
@@ -104,8 +104,8 @@ def _watch(gateway: Gateway, watching: ExitStack) -> None:
     """Have the audit log and the spans that are asked for."""
     config = gateway.config
     if config.limits.audit is not None:
+        from tape.budget import LedgerError
         from tape.gateway.audit import Audit
-        from tape.ledger import LedgerError
 
         try:
             audit = watching.enter_context(closing(Audit(config.folder() / config.limits.audit)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tape.cli.numbers import whole
 
 if TYPE_CHECKING:
-    from tape.ledger import Balance, LedgerStore
+    from tape.budget import Balance, LedgerStore
 
 ADDRESS = "TAPE_LEDGER"
 """The address of the ledger of `tape ledger`, where ``--url`` is not given."""
@@ -22,16 +22,16 @@ ADDRESS = "TAPE_LEDGER"
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0, or 1 where a check finds something."""
     args = _parser().parse_args(argv)
+    from tape.budget import open_store
+    from tape.budget.stores.addresses import read_address
     from tape.errors import ConfigError
-    from tape.ledger import open_store
-    from tape.ledger.addresses import read_address
 
     url: str = args.url or os.environ.get(ADDRESS, "")
     if not url:
         raise ConfigError(f"which ledger? name it by --url, or in the environment variable {ADDRESS}")
     address = read_address(url)
     if args.what == "init" and address.path is None:
-        from tape.ledger.postgres import PostgresStore
+        from tape.budget.stores.postgres import PostgresStore
 
         PostgresStore.create(address)
     store = open_store(address)
@@ -98,12 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
-    check = commands.add_parser("check", help="compute every sum again from the holds")
-    check.add_argument(
-        "--repair", nargs="?", const="show", choices=("show", "book"),
-        help="show what earlier versions did not book, of parts and of late answers; or book it, as far as it is known",
-    )  # fmt: skip
-    for one in (cap, add, reset, rule, pause, stop, resume, check):
+    commands.add_parser("check", help="compute every sum again from the holds")
+    for one in (cap, add, reset, rule, pause, stop, resume):
         one.add_argument(
             "--who", type=_words, default="", metavar="NAME", help="who makes the change (default: the user)"
         )
@@ -138,9 +134,8 @@ def _init(store: LedgerStore, _: argparse.Namespace) -> int:
 
 
 def _cap(store: LedgerStore, args: argparse.Namespace) -> int:
-    from tape.budget import Budget
+    from tape.budget import Budget, Cap, Period
     from tape.errors import ConfigError
-    from tape.ledger import Cap, Period
 
     caps = Budget.parse(args.amounts)
     if not caps:
@@ -152,7 +147,7 @@ def _cap(store: LedgerStore, args: argparse.Namespace) -> int:
 
 
 def _reset(store: LedgerStore, args: argparse.Namespace) -> int:
-    from tape.ledger import Period
+    from tape.budget import Period
 
     store.reset(args.account, args.resource, Period.parse(args.per), _who(args), args.why)
     return _listed(one for one in store.balances() if one.cap.account == args.account)
@@ -197,7 +192,7 @@ def _amounts(counts: Mapping[str, int | None]) -> str:
 
 
 def _rule(store: LedgerStore, args: argparse.Namespace) -> int:
-    from tape.ledger import Rule
+    from tape.budget import Rule
 
     rule = Rule(args.account, args.at_limit, args.seconds, args.warn, args.webhook, args.same, args.tools)
     store.set_rule(rule, _who(args), args.why)
@@ -243,10 +238,7 @@ def _settle(store: LedgerStore, args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(store: LedgerStore, args: argparse.Namespace) -> int:
-    if args.repair:
-        lines = store.repair(_who(args), "check --repair", book=args.repair == "book")
-        print("\n".join(lines) or "nothing is lacking")
+def _check(store: LedgerStore, _: argparse.Namespace) -> int:
     wrong = store.check()
     for line in wrong:
         print(line, file=sys.stderr)

@@ -97,7 +97,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _again(argv: Sequence[str], ledger: str) -> str:
     """The command, to be shown: without the password of a ledger, which libpq takes from PGPASSWORD too."""
-    from tape.ledger.addresses import read_address
+    from tape.budget.stores.addresses import read_address
 
     if ledger and (address := read_address(ledger)).has_password:
         argv = [one.replace(ledger, str(address)) for one in argv]
@@ -112,7 +112,7 @@ def _play(
     command: str,
 ) -> int:
     """Play what is left of a run and print its table; returns the exit code."""
-    from tape.ledger import paying
+    from tape.budget import paying
     from tape.runner.runner import Runner, errored
     from tape.runner.summary import fault_note
     from tape.runner.workers import open_pool

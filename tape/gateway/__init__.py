@@ -2,7 +2,7 @@
 
 How a call goes through, file by file:
 
-1. ``config.py`` reads the TOML file (``prices.py`` what calls cost, ``quotes.py`` what one call does).
+1. ``config.py`` reads the TOML file (``tape/guard/prices.py`` what calls cost).
 2. ``gateway.py`` starts the servers (``downstream.py``, ``http_channel.py``) and imports the functions
    (``python_tools.py``); ``catalog.py`` pins what they offer, within bounds.
 3. ``serving.py`` speaks MCP with clients over stdio, ``http.py`` over HTTP, where clients know a token and each has
@@ -10,10 +10,9 @@ How a call goes through, file by file:
    what is destructive; ``tape/tools/shown.py`` writes its arguments for people.
 4. ``ledgers.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
    disk, in a ledger in a file, before the call starts; then the call is made and settled.
-5. ``planning.py`` and ``own_tools.py`` are what the gateway itself offers.
+5. ``tape/guard/planning.py`` and ``own_tools.py`` are what the gateway itself offers.
 6. ``watching.py`` tells of each call who watches: ``metrics.py`` for Prometheus, ``audit.py`` for a chained log, and
    ``tape/integrations/gateway_spans.py`` for OpenTelemetry.
 
-``guard.py`` is the same budget without a server, for the calls that programs make of models and tools
-(``guarded_tools.py``); programs share it by the same ``journal.py``.
+``tape.guard`` is the same budget without a server, for the calls that programs make of models and tools.
 """

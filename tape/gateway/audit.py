@@ -18,15 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tape.budget import Resources
+from tape.budget import LedgerError, Resources
+from tape.budget.contract import State
 from tape.budget.locks import CLIENT
+from tape.budget.stores.shared_file import SharedFile
 from tape.errors import DataError
 from tape.files import open_plain, why
-from tape.gateway.ledgers import amounts
 from tape.gateway.watching import Call
-from tape.ledger import LedgerError
-from tape.ledger.contract import State
-from tape.ledger.shared_file import SharedFile
+from tape.guard.left import amounts
 from tape.reading import MOST_BYTES, parse_json
 from tape.redaction import redacted
 from tape.trace.links import FIRST, hash_of

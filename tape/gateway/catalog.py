@@ -13,11 +13,11 @@ from tape.errors import ConfigError
 from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import Downstream
 from tape.gateway.errors import UnfitError
-from tape.gateway.ledgers import amounts
 from tape.gateway.pinned import PinnedTool
-from tape.gateway.prices import Price, unpriced
 from tape.gateway.python_tools import PythonTool
 from tape.gateway.settings import ToolSettings
+from tape.guard.left import amounts
+from tape.guard.prices import Price, unpriced
 from tape.reading import short
 from tape.tools.json_schemas import cleaned, described
 from tape.tools.mcp import MOST_TOOLS, effects, entries_of
@@ -62,7 +62,7 @@ class Offered:
     check: Callable[[Mapping[str, Any]], object]
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.gateway.quotes.Part`."""
+        """The most that a call takes; see :class:`~tape.guard.quotes.Part`."""
         return self.price.worst(arguments)
 
 

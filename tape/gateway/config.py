@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from tape.budget import Budget, declare
+from tape.budget.accounts import accounts_of
+from tape.budget.stores.addresses import read_address
 from tape.errors import ConfigError
-from tape.gateway.errors import FieldError
-from tape.gateway.prices import Price, count_of, read_price
 from tape.gateway.settings import (
-    PRICE_WORDS,
     ClientSettings,
     File,
     LedgerSettings,
@@ -28,8 +27,8 @@ from tape.gateway.settings import (
     ServerSettings,
     ToolSettings,
 )
-from tape.ledger.accounts import accounts_of
-from tape.ledger.addresses import read_address
+from tape.guard.errors import FieldError
+from tape.guard.prices import PRICE_WORDS, Price, count_of, read_price
 from tape.reading import read_text, short, wrong
 from tape.toml_reading import line_of, parse_toml
 

@@ -1,31 +1,10 @@
-"""Errors of the gateway's configuration and of its calls."""
+"""Errors of the gateway's channels and servers."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-
-from tape.errors import ConfigError, TapeError
 
 NO_ANSWER = "no answer over HTTP"
 """In the place of the number of an error: it is the channel's, and what the server has done is unknown."""
 
 
-class FieldError(ConfigError):
-    """A field of the configuration is wrong; the reader of the file adds where it stands.
-
-    Args:
-        path: The keys that lead to the field.
-        message: What is wrong, and what to do.
-    """
-
-    def __init__(self, path: Sequence[str | int], message: str) -> None:
-        self.path, self.message = tuple(path), message
-        super().__init__(f"field {'.'.join(map(str, path))}: {message}")
-
-
 class UnfitError(Exception):
     """A server's tool cannot be offered; the message is the reason."""
-
-
-class ChargeError(TapeError):
-    """The cost of a call does not follow from its arguments; the call is refused."""

@@ -9,21 +9,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tape.budget import Resources
+from tape.budget import LedgerError, PausedError, Resources
 from tape.budget.amounts import unknown
+from tape.budget.contract import State
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
-from tape.gateway.errors import ChargeError
-from tape.gateway.ledgers import Charge, Ledgers, SessionLedger, amount, amounts
-from tape.gateway.own_tools import OWN_LISTED, left
-from tape.gateway.planning import PlanError, fitting, plan
+from tape.gateway.ledgers import Charge, Ledgers
+from tape.gateway.own_tools import OWN_LISTED
 from tape.gateway.python_tools import load_tool
-from tape.gateway.quotes import Answer, Quote, copied
 from tape.gateway.watching import Call, Watcher, digest_of
-from tape.ledger import LedgerError, PausedError
-from tape.ledger.contract import State
+from tape.guard.errors import ChargeError
+from tape.guard.left import SessionLedger, amount, amounts, left
+from tape.guard.planning import PlanError, fitting, plan
+from tape.guard.quotes import Answer, Quote, copied
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError

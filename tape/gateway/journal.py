@@ -15,14 +15,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tape.budget import Ledger, Reservation, Resources
+from tape.budget import Ledger, LedgerError, Request, Reservation, Resources
+from tape.budget.contract import HoldRecord, State
 from tape.budget.locks import JOURNAL
+from tape.budget.rules import logger
+from tape.budget.stores.addresses import require_file
+from tape.budget.stores.file import FileStore
 from tape.errors import ConfigError
-from tape.ledger import LedgerError, Request
-from tape.ledger.addresses import require_file
-from tape.ledger.contract import HoldRecord, State
-from tape.ledger.file import FileStore
-from tape.ledger.rules import logger
 
 SCOPE = "guard"
 SECONDS = 366 * 86_400

@@ -8,53 +8,23 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
+from tape.budget import Budget, Ledger, LedgerError, Reservation, Resources, StorePayer
+from tape.budget.accounts import named
 from tape.budget.amounts import booked, unknown
+from tape.budget.contract import HoldRecord, State
 from tape.gateway.journal import Journal, digest
 from tape.gateway.shared_calls import Answer, Hold, SharedCalls, answer_of
-from tape.gateway.shared_scope import seen, within
-from tape.ledger import LedgerError, StorePayer
-from tape.ledger.accounts import named
-from tape.ledger.contract import HoldRecord, State
+from tape.guard.left import SessionLedger, amount
+from tape.guard.shared_scope import seen, within
 
 MOST_HANDLES = 100
 """Of one session; each is kept, in memory and in the journal."""
 MOST_CALLS = 100
 """Calls of a session that a client gets which resumes it."""
-
-
-@dataclass(frozen=True, eq=False)
-class SessionLedger:
-    """The ledger of one session.
-
-    Attributes:
-        scope: Its scope in the journal, below that of its client.
-        ledger: Within that of the client, which is within that of the run.
-    """
-
-    scope: str
-    ledger: Ledger
-
-    def ledgers(self) -> list[Ledger]:
-        """The session's, the client's and the run's."""
-        found: list[Ledger] = []
-        ledger: Ledger | None = self.ledger
-        while ledger is not None:
-            found.append(ledger)
-            ledger = ledger.parent
-        return found
-
-    def left(self) -> dict[str, int]:
-        """Counts left of each capped resource."""
-        return {kind: self.ledger.remaining(kind) or 0 for kind in self.ledger.capped()}
-
-    def fits(self, worst: Resources) -> bool:
-        """Whether a call of this worst case would be let through now."""
-        return all((amount := worst[kind]) is not None and amount <= left for kind, left in self.left().items())
 
 
 class Resumed(NamedTuple):
@@ -324,16 +294,3 @@ class Ledgers:
 def scope_of(client: str) -> str:
     """The scope of a client in the journal."""
     return f"gateway/{named(client)}"
-
-
-def amount(kind: str, count: int | None) -> int | float | None:
-    """A count in its unit, as a number of JSON."""
-    if count is None:
-        return None
-    found = amount_of(kind, count)
-    return int(found) if found == found.to_integral_value() else float(found)
-
-
-def amounts(resources: Mapping[str, int | None]) -> dict[str, int | float | None]:
-    """Counts in units, as numbers of JSON."""
-    return {kind: amount(kind, resources[kind]) for kind in resources}

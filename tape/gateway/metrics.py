@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
-from tape.budget import Ledger, Resources
+from tape.budget import Balance, Ledger, LedgerError, Resources, StorePayer
+from tape.budget.contract import State
 from tape.gateway.gateway import Gateway
-from tape.gateway.ledgers import amount, scope_of
+from tape.gateway.ledgers import scope_of
 from tape.gateway.page import LEDGER_SECONDS
 from tape.gateway.watching import Call
-from tape.ledger import Balance, LedgerError, StorePayer
-from tape.ledger.contract import State
+from tape.guard.left import amount
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 METRICS = {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tape.gateway.ledgers import SessionLedger, amount
-from tape.gateway.planning import SCHEMA
+from tape.guard.planning import SCHEMA
 
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 _READS = {"readOnlyHint": True, "destructiveHint": False}
@@ -47,28 +46,3 @@ OWN_LISTED: tuple[dict[str, Any], ...] = (
         "annotations": _WRITES,
     },
 )
-
-
-def left(book: SessionLedger) -> dict[str, Any]:
-    """Every cap that a session's calls have to keep, with what is left, reserved and spent of it."""
-    caps = []
-    for ledger in book.ledgers():
-        used, reserved = ledger.used, ledger.reserved
-        for kind, cap in ledger.budget.items():
-            spent, held = used[kind] or 0, reserved[kind] or 0
-            caps.append(
-                {
-                    "scope": ledger.name,
-                    "resource": kind,
-                    "cap": amount(kind, cap),
-                    "left": amount(kind, max(0, cap - spent - held)),
-                    "reserved": amount(kind, held),
-                    "spent": amount(kind, spent),
-                }
-            )
-    spent_all = book.ledger.used
-    return {
-        "budgets": caps,
-        "left": {kind: amount(kind, count) for kind, count in book.left().items()},
-        "spent_in_session": {kind: amount(kind, count) for kind, count in spent_all.items()},
-    }

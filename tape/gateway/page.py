@@ -10,16 +10,15 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from tape.budget import Ledger, Resources, in_units
+from tape.budget import Ledger, LedgerError, Resources, StorePayer, in_units
+from tape.budget.accounts import accounts_of
+from tape.budget.contract import State
 from tape.budget.resources import kind_of, kinds
 from tape.errors import ConfigError
 from tape.gateway.desk import Asked, Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.journal import Day
 from tape.gateway.watching import Call
-from tape.ledger import LedgerError, StorePayer
-from tape.ledger.accounts import accounts_of
-from tape.ledger.contract import State
 
 MOST_OF_CLIENT = 10
 """Calls, refusals and questions of a client that are shown, so that none takes the place of another's."""

@@ -13,11 +13,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from tape.budget import LedgerError
 from tape.errors import ConfigError
 from tape.gateway.http_requests import Requests, Route, refuse
 from tape.gateway.metrics import Metrics
 from tape.gateway.page import Page
-from tape.ledger import LedgerError
 from tape.show.view.shell import html_of, policy_of, script_of, template
 
 PEOPLE = ""

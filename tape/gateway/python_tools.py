@@ -17,8 +17,8 @@ from tape.budget.resources import kind_of
 from tape.errors import ConfigError, error_text
 from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import UnansweredError
-from tape.gateway.prices import Price, unpriced
-from tape.gateway.quotes import Answer, Part
+from tape.guard.prices import Price, unpriced
+from tape.guard.quotes import Answer, Part
 from tape.tools.apart import make
 from tape.tools.cost import Cost
 from tape.tools.errors import ToolError, ToolFailedError

@@ -5,7 +5,6 @@ docs/operating/configuration.md is made from these classes. A text in ``Annotate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,21 +13,6 @@ MOST_SECONDS = 1_000_000
 """Longest time that can be waited: eleven days, which every platform's timers can."""
 MOST_RESULT = 256 << 20
 """Most bytes of a result that can be let through."""
-BYTES_PER_TOKEN = 4
-"""Bytes of UTF-8 that count as one token where a price has no other number."""
-
-PRICE_WORDS: Mapping[str, str] = {
-    "each": "The price of a unit; goes with `per`.",
-    "per": "What is counted: `argument`, `input_tokens` or `output_tokens`.",
-    "argument": "The argument that is counted, or whose value is looked up in `values`.",
-    "at_most": "The most units of a call. Arguments with more are refused. `output_tokens` need it.",
-    "bytes_per_token": f"Bytes of UTF-8 that count as one token, {BYTES_PER_TOKEN} by default.",
-    "values": "A price for each value of the argument.",
-    "otherwise": "The price for other values, and where the argument is left out. By default the highest of `values`.",
-    "worst": "The most that a call takes.",
-    "reported": "Keys in the structured content of the result that lead to what the call took, such as `usage.cost`.",
-}
-"""What a part of a price may say beside amounts."""
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=MOST_SECONDS)]
 Amounts: TypeAlias = Annotated[dict[str, Any], "amounts by resource"]

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from tape.budget import Resources
-from tape.ledger import StorePayer
-from tape.ledger.payer import StoreHold, calling
+from tape.budget import Resources, StorePayer
+from tape.budget.payer import StoreHold, calling
 
 Answer = TypeVar("Answer")
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from tape.budget import Resources
-from tape.ledger.contract import State
+from tape.budget.contract import State
 
 
 @dataclass(eq=False)

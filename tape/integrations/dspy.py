@@ -12,8 +12,8 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from tape.errors import ConfigError, TapeError
-from tape.gateway.charges import ModelCharge
-from tape.gateway.guard import REFUSALS, Guard
+from tape.guard.charges import ModelCharge
+from tape.guard.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("dspy", "dspy", what="the guard of DSPy programs")

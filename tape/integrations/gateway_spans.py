@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tape import __version__
 from tape.budget import Resources
+from tape.budget.contract import State
 from tape.gateway.watching import Call
 from tape.integrations.otel import SDK, amounts, clean, provider
 from tape.integrations.otlp import EXPORTER
-from tape.ledger.contract import State
 from tape.plugins import missing_extra
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from functools import wraps
 from typing import Any
 
 from tape.errors import BudgetExceededError, ConfigError
-from tape.gateway.guard import REFUSALS, Guard
-from tape.gateway.ledgers import amount
+from tape.guard.guard import REFUSALS, Guard
+from tape.guard.left import amount
 from tape.integrations.usage import total
 from tape.plugins import require_extra
 

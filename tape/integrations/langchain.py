@@ -14,13 +14,13 @@ from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
 
+from tape.budget import PausedError
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.charges import ModelCharge, ToolCharge
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import REFUSALS, Guard
-from tape.gateway.ledgers import amount
+from tape.guard.charges import ModelCharge, ToolCharge
+from tape.guard.errors import ChargeError
+from tape.guard.guard import REFUSALS, Guard
+from tape.guard.left import amount
 from tape.integrations.usage import total
-from tape.ledger import PausedError
 from tape.plugins import require_extra
 
 require_extra("langchain", "langchain", "langgraph", what="the guard of LangChain agents")

@@ -19,17 +19,17 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
+from tape.budget import LedgerError, LedgerStore, PausedError, open_store
+from tape.budget.accounts import named
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
-from tape.gateway.charges import ModelRequest
-from tape.gateway.guard import Guard
-from tape.gateway.ledgers import amount
-from tape.gateway.model_prices import Seen
 from tape.gateway.shared_calls import answer_of
+from tape.guard.charges import ModelRequest
+from tape.guard.guard import Guard
+from tape.guard.left import amount
+from tape.guard.model_prices import Seen
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
 from tape.integrations.usage import Meter, is_usage_alone
-from tape.ledger import LedgerError, LedgerStore, PausedError, open_store
-from tape.ledger.accounts import named
 from tape.plugins import require_extra
 from tape.reading import shaped
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from litellm.llms.base_llm.chat.transformation import BaseLLMException
 
-from tape.gateway.charges import ModelCharge, ModelRequest
-from tape.gateway.guard import Guard
+from tape.guard.charges import ModelCharge, ModelRequest
+from tape.guard.guard import Guard
 from tape.integrations.litellm_requests import Asked
 from tape.integrations.usage import Usage
 

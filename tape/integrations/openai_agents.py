@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from tape.errors import ConfigError, DataError
-from tape.gateway.charges import ModelCharge
-from tape.gateway.guard import REFUSALS, Guard
+from tape.guard.charges import ModelCharge
+from tape.guard.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 from tape.reading import parse_json
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tape.errors import ConfigError
-from tape.gateway.charges import ModelCharge
-from tape.gateway.guard import REFUSALS, Guard
+from tape.guard.charges import ModelCharge
+from tape.guard.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("pydantic-ai", "pydantic_ai", what="the guard of pydantic-ai agents")

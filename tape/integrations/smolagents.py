@@ -13,9 +13,9 @@ from copy import copy
 from typing import Any
 
 from tape.errors import ConfigError, TapeError
-from tape.gateway.charges import ModelCharge
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import REFUSALS, Guard
+from tape.guard.charges import ModelCharge
+from tape.guard.errors import ChargeError
+from tape.guard.guard import REFUSALS, Guard
 from tape.integrations.usage import Meter, Usage, total
 from tape.plugins import require_extra
 from tape.reading import short

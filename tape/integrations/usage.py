@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from tape.gateway.charges import ModelCharge
+from tape.guard.charges import ModelCharge
 from tape.lm.reported import cache_of, field_of
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tape.errors import UnknownNameError
 from tape.lm.base import LanguageModel
-from tape.lm.price_table import Prices, priced
+from tape.lm.price_table import Prices
+from tape.lm.priced import priced
 from tape.plugins import load, names
 
 GROUP = "tape.models"

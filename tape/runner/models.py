@@ -14,7 +14,8 @@ Opener = Callable[[str], LanguageModel]
 def open_at_price(name: str, cache: Path | None = None, prices: Path | None = None) -> LanguageModel:
     """Open a model by its string, with its price, perhaps behind a completion cache (an SQLite file)."""
     from tape.lm.cache import CachedLM
-    from tape.lm.price_table import PriceTable, priced
+    from tape.lm.price_table import PriceTable
+    from tape.lm.priced import priced
     from tape.lm.registry import open_backend
 
     table = None if prices is None else PriceTable.load(prices)

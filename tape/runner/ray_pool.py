@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tape.budget import Ledger
+from tape.budget import Ledger, LedgerError, paying
 from tape.errors import BudgetExceededError, ConfigError
-from tape.ledger import LedgerError, paying
 from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
 from tape.runner.models import Models, Opener

@@ -1,4 +1,4 @@
-"""What every store of budgets has to do; see :class:`tape.ledger.LedgerStore`."""
+"""What every store of budgets has to do; see :class:`tape.budget.LedgerStore`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tape.errors import ConfigError
-from tape.ledger import (
+from tape.budget import (
     Cap,
     Ended,
     Held,
@@ -25,6 +24,7 @@ from tape.ledger import (
     Wanted,
     Warned,
 )
+from tape.errors import ConfigError
 
 BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=UTC)
 """23:30 in Berlin, a day before clocks change there."""

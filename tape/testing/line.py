@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tape.budget import Budget, Resources
+from tape.budget import STEP, Budget, Resources
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
@@ -13,7 +13,6 @@ from tape.protocols import Action, Domain, Environment, Observation, Plan, State
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text
 
 LEFT, RIGHT = "left", "right"
-STEP = Resources({"steps": 1})
 
 
 class LineDomain(Domain):

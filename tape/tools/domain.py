@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tape.budget import Resources
+from tape.budget import STEP, Resources
 from tape.plan.open import Open
 from tape.plan.record import Effects, MadeCall
 from tape.plan.vocabulary import Vocabulary
@@ -21,7 +21,7 @@ from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState
-from tape.tools.tool import STEP, Tool
+from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.uncertain import uncertain_costs
 from tape.tools.words import names, vocabulary

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, overload
 
-from tape.budget import Budget, BudgetLike, Ledger, Resources
+from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
 from tape.protocols.copies import Copies
@@ -30,7 +30,7 @@ from tape.tools.prompts.common import UNREAD, ToolFormat
 from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.results import LONGEST_NOTE, as_asked, cut, jsonable
 from tape.tools.state import ToolState
-from tape.tools.tool import STEP, Tool
+from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 from tape.waiting import run_sync
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from tape.budget import Resources
+from tape.budget import STEP, Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
 from tape.budget.resources import MOST
 from tape.plan.open import key_of
@@ -22,9 +22,6 @@ from tape.tools.cost import Cost
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.state import Exact
 from tape.tools.variants import Variant
-
-STEP = Resources({"steps": 1})
-"""Every call is a step."""
 
 Thread = Literal["own", "caller"]
 """Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or

@@ -26,8 +26,6 @@ from tape.trace.links import FIRST, hash_of
 logger = logging.getLogger("tape.trace")
 
 SCHEMA = 2
-UNCHAINED = 1
-"""The schema of traces whose lines name no hashes; they are read like others."""
 _HEAD = ("schema", "seq", "episode", "type")
 
 LONG = 120
@@ -260,9 +258,9 @@ def _event(record: Any, where: str, seen: dict[tuple[int, int], str]) -> Event:
     schema, seq, episode, kind = (record.pop(name) for name in _HEAD)
     if not isinstance(seq, int) or not isinstance(episode, str):
         raise TraceError(f"{where}: not a trace event: seq must be a whole number and episode a text")
-    if schema not in (SCHEMA, UNCHAINED):
+    if schema != SCHEMA:
         raise TraceError(f"{where}: schema {short(schema)} is not {SCHEMA}; use the version that made it")
-    if schema == SCHEMA and not isinstance(record.pop("prev", None), str):
+    if not isinstance(record.pop("prev", None), str):
         raise TraceError(f"{where}: not a trace event: prev must be the hash of the line before, a text")
     event = event_type(kind) if isinstance(kind, str) else None
     if event is None:

@@ -33,15 +33,13 @@ class Links:
     """Whether the lines of a trace are those that were written.
 
     Attributes:
-        state: ``whole``; ``broken``; or ``unchained``: it was written before lines were chained, or the hashes were
-            taken out.
-        last: The hash of the last line; empty where it is unchained.
+        state: ``whole`` or ``broken``.
+        last: The hash of the last line.
         episode: The episode's key, as the first line names it.
-        what: Where and how it is broken, in words; of an unchained trace too, where its lines are not numbered one by
-            one or name another episode.
+        what: Where and how it is broken, in words.
     """
 
-    state: Literal["whole", "broken", "unchained"]
+    state: Literal["whole", "broken"]
     last: str
     episode: str
     what: str = ""
@@ -53,22 +51,19 @@ def links_of(path: Path) -> Links:
     Raises:
         TraceError: The file cannot be read, or a line of it is no JSON object.
     """
-    before, episode, chained, what = FIRST, "", 0, ""
+    before, episode, what = FIRST, "", ""
     for number, line in enumerate(read_text(path, error=TraceError).removesuffix("\n").split("\n"), 1):
         record = parse_json(line, f"{path}:{number}", surrogates=True, error=TraceError)
         if not isinstance(record, dict):
             raise TraceError(f"{path}:{number}: not a trace event: expected an object")
         episode = str(record.get("episode")) if number == 1 else episode
-        chained += "prev" in record
         if record.get("seq") != number - 1:
             what = what or f"line {number} has the number {record.get('seq')!r}"
         if record.get("episode") != episode:
             what = what or f"line {number} is of another episode, {short(record.get('episode'))}"
-        if chained and record.get("prev") != before:
+        if record.get("prev") != before:
             what = what or f"line {number} does not follow from the one before it as that stands there"
         before = hash_of(line)
-    if not chained:
-        return Links("unchained", "", episode, what)
     return Links("broken" if what else "whole", before, episode, what)
 
 

@@ -116,7 +116,7 @@ def declared() -> set[str]:
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
                     name = ast.unparse(node.targets[0])
-                    if name in ("SCHEMA", "VERSION", "UNCHAINED") and "prompts" not in path.as_posix():
+                    if name in ("SCHEMA", "VERSION") and "prompts" not in path.as_posix():
                         found.add(".".join([*path.relative_to(ROOT).with_suffix("").parts, name]))
     return found
 

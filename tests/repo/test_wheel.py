@@ -38,7 +38,7 @@ ASKS = {
     "smolagents": "at('tape.integrations.smolagents')", "dspy": "at('tape.integrations.dspy')",
     "litellm": "at('tape.integrations.litellm')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
-    "postgres": "at('tape.ledger').open_store('postgresql://nowhere/x')",
+    "postgres": "at('tape.budget.stores').open_store('postgresql://nowhere/x')",
     "agentdojo": "load('tape.environments', 'agentdojo').tasks({})",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",

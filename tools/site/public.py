@@ -57,7 +57,7 @@ PUBLIC: Mapping[str, Page] = {
         "The shared ledger",
         "Caps that programs and hosts share.",
         _of(
-            "tape.ledger",
+            "tape.budget",
             "open_store paying LedgerStore StorePayer Cap Period Rule Request Held Refused Ended Balance Paused"
             " Warned LedgerError PausedError UnknownHoldError UnreachableLedgerError",
         ),

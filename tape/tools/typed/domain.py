@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from solvers import Status
-from tape.budget import Resources
+from tape.budget import STEP, Resources
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import ExactPlanner, Outcomes, UncertainCosts
 from tape.tools.calls import ANSWER, Call, answer, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import cut
-from tape.tools.tool import STEP, Tool
+from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 from tape.tools.typed.planner import Chains, cheapest_chains, require_typed, thriftiest
 from tape.tools.typed.state import TypedState

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tape.budget import Budget, BudgetLike, Resources
+from tape.budget import STEP, Budget, BudgetLike, Resources
 from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.at_once import CallsAtOnce
 from tape.protocols.prompt_format import PromptFormat, pick
@@ -18,7 +18,7 @@ from tape.tools.apart import Made, attempt, make
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_NOTE, cut
-from tape.tools.tool import STEP, Tool
+from tape.tools.tool import Tool
 from tape.tools.typed.at_once import TypedCallsAtOnce
 from tape.tools.typed.domain import TypedDomain, as_typed, handed_in
 from tape.tools.typed.prompts.chat import ChatTypedFormat

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tape.budget import open_store
 from tape.cli.main import main
 from tape.cli.resume import _asked
 from tape.errors import ConfigError, UnfinishedCallError
 from tape.files import cache_folder
-from tape.ledger import open_store
 from tests.places import ROOT
 from tests.tape.cli.commands import places
 from tests.tape.cli.surroundings import AS_NOBODY, PLAN, Places, commands, helps, opened

@@ -28,7 +28,7 @@ from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import NotCalledError, UnansweredError
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import Charge, Ledgers
-from tape.gateway.prices import read_price
+from tape.guard.prices import read_price
 from tape.tools.errors import ToolFailedError
 
 WORST = {"drop": 20_000, "purge": 40_000, "look": 30_000}

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from tape.budget import paying
 from tape.gateway.catalog import Offered
 from tape.gateway.config import GatewayConfig, load_config
 from tape.gateway.gateway import Caller, Gateway
-from tape.gateway.guard import ModelCharge
 from tape.gateway.ledgers import Ledgers
-from tape.ledger import paying
+from tape.guard.guard import ModelCharge
 
 WHO = Caller("local", "stdio")
 

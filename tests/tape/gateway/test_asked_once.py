@@ -13,15 +13,14 @@ from typing import Any
 
 import pytest
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget, Cap, LedgerStore, Resources, Rule, StorePayer, open_store
 from tape.gateway.approval import Approvals
 from tape.gateway.config import load_config
 from tape.gateway.gateway import Gateway
 from tape.gateway.ledgers import Charge, Ledgers
-from tape.ledger import Cap, LedgerStore, Rule, StorePayer, open_store
+from tests.tape.budget.stores.server import Server, missing
 from tests.tape.conftest import Keep
 from tests.tape.gateway.helpers import WHO, functions, running, write_config
-from tests.tape.ledger.server import Server, missing
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -48,7 +47,7 @@ def stores() -> Iterator[Stores]:
         pytest.skip(why)
     import psycopg
 
-    from tape.ledger.postgres import PostgresStore
+    from tape.budget.stores.postgres import PostgresStore
 
     server = Server()
     with ExitStack() as stack:

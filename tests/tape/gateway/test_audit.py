@@ -18,12 +18,11 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Resources
+from tape.budget import LedgerError, Resources
 from tape.cli import main
 from tape.gateway.audit import Audit, read_audit
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.watching import Call, digest_of
-from tape.ledger import LedgerError
 from tests.tape.gateway.helpers import ask, call, functions, gateway_on, write_config
 from tests.tape.gateway.over_http import serving_here
 from tests.tape.gateway.test_calls import CONFIG

@@ -16,7 +16,7 @@ from tape.budget import Resources
 from tape.gateway import ledgers
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.python_tools import OfTool
-from tape.gateway.quotes import Answer
+from tape.guard.quotes import Answer
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import OWN_TOOLS, WHO, ask, call, functions, gateway_on, left, server_table
 from tests.tape.tools.hostile import Hostile, result

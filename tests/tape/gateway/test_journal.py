@@ -17,11 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget, LedgerError, Resources
+from tape.budget.stores.file import FileStore
 from tape.errors import BudgetExceededError
 from tape.gateway.ledgers import Charge, Ledgers
-from tape.ledger import LedgerError
-from tape.ledger.file import FileStore
 from tests.profiles import examples
 
 COST = Resources({"steps": 1, "usd": 400})

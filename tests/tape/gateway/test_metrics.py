@@ -16,11 +16,10 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import amount_of
+from tape.budget import Cap, LedgerError, Period, Request, amount_of, open_store
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import scope_of
 from tape.gateway.metrics import KIND, Metrics, text_of
-from tape.ledger import Cap, LedgerError, Period, Request, open_store
 from tests.tape.gateway.exposition import parsed
 from tests.tape.gateway.helpers import WHO, ask, call, gateway_on, write_config
 from tests.tape.gateway.over_http import heads, opened, serving_here

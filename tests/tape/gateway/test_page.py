@@ -15,7 +15,8 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget, Cap, LedgerStore, Resources, Wanted, open_store
+from tape.budget.contract import State
 from tape.errors import ConfigError
 from tape.gateway.desk import Desk
 from tape.gateway.http import people_token
@@ -23,8 +24,6 @@ from tape.gateway.journal import Day
 from tape.gateway.ledgers import Ledgers
 from tape.gateway.page import MOST_OF_CLIENT, Page, would_do
 from tape.gateway.watching import Call
-from tape.ledger import Cap, LedgerStore, Wanted, open_store
-from tape.ledger.contract import State
 from tests.tape.gateway.busy import CONFIG, TOKENS, People, call, meanwhile, people_at, write_journal
 from tests.tape.gateway.helpers import write_config
 from tests.tape.gateway.test_approval import MODES, config, reply, talking

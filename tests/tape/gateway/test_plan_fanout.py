@@ -10,8 +10,8 @@ import pytest
 
 from tape import FanOut
 from tape.errors import ConfigError
-from tape.gateway.guard import Guard
-from tape.gateway.planning import SCHEMA
+from tape.guard.guard import Guard
+from tape.guard.planning import SCHEMA
 from tape.lm.fanout import _Agent
 from tests.tape.gateway.helpers import OWN_TOOLS, ask, call, gateway_on, paid
 

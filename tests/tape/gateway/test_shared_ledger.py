@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget, Cap, Resources, Rule, open_store, paying
 from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.config import load_config
 from tape.gateway.ledgers import Ledgers
-from tape.ledger import Cap, Rule, open_store, paying
 from tests.tape.gateway.helpers import gateway_on
 
 PYTHON = '[python.rate]\nfunction = "my_tools:rate"\n'

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Resources
+from tape.budget.contract import State
 from tape.gateway.watching import Call, digest_of
-from tape.ledger.contract import State
 from tests.tape.gateway.helpers import ask, call, gateway_on
 from tests.tape.gateway.test_calls import CONFIG
 

@@ -18,7 +18,7 @@ from dspy.utils.dummies import DummyLM
 from dspy.utils.exceptions import LMServerError, LMUnexpectedError
 
 from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.dspy import BoundedLM, bounded_tools
 from tests.tape.integrations.drivers.dspy import ANSWER, ScriptedEngine, formatted, lm_of, react, tools_of, use
 from tests.tape.integrations.drivers.scripted import Turn, exactly, guard_of, no_overspend, truth_of

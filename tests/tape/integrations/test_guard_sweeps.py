@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tests.tape.gateway.helpers import record
 from tests.tape.integrations.drivers import ASYNC, driver_of
 from tests.tape.integrations.drivers.base import Ask, Driver

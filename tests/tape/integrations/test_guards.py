@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tape.errors import ConfigError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tests.places import ROOT
 from tests.tape.integrations.drivers import ASYNC, NEEDS
 from tests.tape.integrations.drivers.base import Driver

@@ -21,7 +21,7 @@ from inspect_ai.tool import Tool, ToolDef, ToolSource, tool
 from inspect_ai.util import LimitExceededError
 
 from tape.errors import BudgetExceededError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.inspect_agent import bounded_agent, bounded_model, bounded_tools
 from tests.tape.integrations.drivers.inspect import answers_of, loop, scripted, tools_of
 from tests.tape.integrations.drivers.scripted import Truth, Turn, call, exactly, guard_of, no_overspend, truth_of

@@ -21,7 +21,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
 from tape.errors import BudgetExceededError, ConfigError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.langchain import GuardCallback, GuardMiddleware, plan_node
 from tests.tape.integrations.drivers.langchain import ASK, ScriptedModel, agent_of, answers_of, tools_of
 from tests.tape.integrations.drivers.scripted import MODELS, Turn, call, exactly, guard_of, no_overspend, truth_of

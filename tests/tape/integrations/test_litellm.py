@@ -22,13 +22,12 @@ from fastapi import HTTPException
 from litellm.exceptions import BadRequestError, InternalServerError, RateLimitError
 
 from tape import Guard
-from tape.budget import Resources
+from tape.budget import Cap, Resources, StorePayer, open_store
+from tape.budget.contract import HoldRecord
 from tape.errors import ConfigError, UnknownCostError
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm import Budget
 from tape.integrations.usage import Meter, Usage
-from tape.ledger import Cap, StorePayer, open_store
-from tape.ledger.contract import HoldRecord
 
 KEY = SimpleNamespace(team_alias=None, team_id="team", key_alias="alice", token="0" * 64)
 CHEAP = {"input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002}

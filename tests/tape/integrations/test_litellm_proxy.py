@@ -22,8 +22,8 @@ import httpx
 import pytest
 
 from experiments.benches.litellm_proxy import free_port, provider, running
-from tape.ledger import open_store
-from tape.ledger.contract import HoldRecord
+from tape.budget import open_store
+from tape.budget.contract import HoldRecord
 from tests.tape.integrations.litellm_clients import CLIENTS
 
 PYTHON = os.environ.get("TAPE_LITELLM_PYTHON", "")

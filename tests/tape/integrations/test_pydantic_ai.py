@@ -16,7 +16,7 @@ from pydantic_ai.messages import ImageUrl
 from pydantic_ai.models.fallback import FallbackModel
 
 from tape.errors import ConfigError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.pydantic_ai import BoundedModel, GuardCapability, OutOfBudget
 from tests.tape.integrations.drivers.pydantic_ai import ScriptedModel, agent_of, answers_of
 from tests.tape.integrations.drivers.scripted import MODELS, Turn, call, exactly, guard_of, no_overspend, truth_of

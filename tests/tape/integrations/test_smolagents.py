@@ -14,7 +14,7 @@ from smolagents.models import REMOVE_PARAMETER, MessageRole
 from smolagents.utils import AgentGenerationError
 
 from tape.errors import BudgetExceededError, ConfigError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.smolagents import BoundedModel, bounded_tools
 from tests.tape.integrations.drivers.scripted import MODELS, TOOLS, USAGES, Turn, call, exactly, guard_of, truth_of
 from tests.tape.integrations.drivers.smolagents import (

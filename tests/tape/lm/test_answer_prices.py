@@ -16,7 +16,7 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
-from tape.lm.price_table import priced
+from tape.lm.priced import priced
 from tape.trace import Event, GeneratedEvent, TraceWriter, read_trace
 from tests.tape.lm.endpoint import CANARY, Endpoint
 from tests.tape.lm.hosting import opened, replies

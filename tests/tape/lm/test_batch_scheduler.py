@@ -18,7 +18,7 @@ from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, is_c
 from tape.lm.batch_scheduler import SLOT, BatchScheduler
 from tape.lm.batching import BatchSlot, EpisodeBatch
 from tape.lm.cache import CachedLM
-from tape.lm.price_table import PricedLM
+from tape.lm.priced import PricedLM
 from tape.lm.registry import open_backend
 from tape.lm.tree_decoding import TreePasses
 from tape.lm.trees import Feed, PrefixStore

@@ -18,7 +18,8 @@ from tape.lm.base import LanguageModel, Request, Usage
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
 from tape.lm.price import Split
-from tape.lm.price_table import PriceTable, priced
+from tape.lm.price_table import PriceTable
+from tape.lm.priced import priced
 from tape.lm.reported import split_of
 from tape.trace import GeneratedEvent, TraceWriter, read_trace
 from tests.profiles import examples

@@ -134,7 +134,7 @@ def test_a_run_directory_takes_no_key_from_whoever_writes_to_it(tmp_path: Path) 
         text = f"{CONTROL} {number}: {spelt}"
         odd = {"detail": text, "actions": [text, "U"], "final_answer": spelt, "explanation": {spelt: [spelt]}}
         line = record(f"k{number}", odd, task=name)
-        trace = json.dumps({"schema": 1, "seq": 0, "episode": "k", "type": "told", "text": text}) + "\n"
+        trace = json.dumps({"schema": 2, "prev": "", "seq": 0, "episode": "k", "type": "told", "text": text}) + "\n"
         directory.append([line], {f"k{number}": trace})
     (tmp_path / "results.csv").write_text(csv_text(rows(directory.episodes())))
     texts = texts_on_disk(tmp_path)

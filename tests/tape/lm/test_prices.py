@@ -22,7 +22,8 @@ from tape.lm.base import Request
 from tape.lm.cache import CachedLM
 from tape.lm.listed_prices import find, spelling, why_unknown
 from tape.lm.price import FREE, Price
-from tape.lm.price_table import PricedLM, PriceTable, missing_price, priced
+from tape.lm.price_table import PriceTable, missing_price
+from tape.lm.priced import PricedLM, priced
 from tape.lm.scripted import ScriptedLM
 from tests.tape.helpers import CORRIDOR
 from tests.tape.lm.drawn_calls import frozen

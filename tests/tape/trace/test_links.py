@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tape.redaction import hide
 from tape.runner.directory import RunDirectory
-from tape.trace import ActedEvent, MismatchEvent, TraceWriter, chained_anew, links_of, read_trace
+from tape.trace import ActedEvent, MismatchEvent, TraceWriter, chained_anew, links_of
 from tape.trace.links import hash_of
 from tests.profiles import examples
 from tests.tape.runner.records import record
@@ -67,19 +67,6 @@ def test_any_change_shows(data: st.DataObject) -> None:
         path.write_text("\n".join(lines) + "\n")
         links = links_of(path)
         assert links.state == "broken" or links.last != last
-
-
-def test_traces_from_before_are_read_and_unchained(tmp_path: Path) -> None:
-    traced(tmp_path / "t.jsonl", "one")
-    events = list(read_trace(tmp_path / "t.jsonl"))
-    old = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
-    for line in old:
-        del line["prev"]
-        line["schema"] = 1
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
-    assert list(read_trace(tmp_path / "t.jsonl")) == events
-    links = links_of(tmp_path / "t.jsonl")
-    assert (links.state, links.last) == ("unchained", "")
 
 
 @pytest.mark.usefixtures("nothing_hidden")

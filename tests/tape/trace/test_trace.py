@@ -16,7 +16,6 @@ from tape.trace import (
     GeneratedEvent,
     MismatchEvent,
     PromptPart,
-    StartedEvent,
     TraceWriter,
     read_trace,
     register_event,
@@ -51,10 +50,10 @@ def test_a_trace_is_read_by_the_name_that_it_was_written_to(tmp_path: Path) -> N
     [
         ("not json", "not a trace event"),
         ("[1]", "not a trace event"),
-        ('{"schema": 1, "seq": 0, "episode": "x", "type": "nonsense"}', "unknown event type"),
+        ('{"schema": 2, "prev": "", "seq": 0, "episode": "x", "type": "nonsense"}', "unknown event type"),
         ('{"schema": 9, "seq": 0, "episode": "x", "type": "acted"}', "schema 9"),
-        ('{"schema": 1, "seq": 0, "episode": "x", "type": "acted", "step": "no"}', "not a trace event"),
-        ('{"schema": 1, "seq": 0, "episode": "x", "type": "finished", "result": {"method": []}}', "method"),
+        ('{"schema": 2, "prev": "", "seq": 0, "episode": "x", "type": "acted", "step": "no"}', "not a trace event"),
+        ('{"schema": 2, "prev": "", "seq": 0, "episode": "x", "type": "finished", "result": {"method": []}}', "method"),
     ],
 )
 def test_malformed_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
@@ -127,13 +126,6 @@ def test_a_prompt_that_refers_to_what_is_not_there_is_malformed(tmp_path: Path) 
     path.write_text(path.read_text().splitlines()[1] + "\n")
     with pytest.raises(TraceError, match="not a trace event"):
         list(read_trace(path))
-
-
-def test_traces_from_before_tasks_and_prompts_were_kept_still_read(tmp_path: Path) -> None:
-    head = '{"schema": 1, "seq": 0, "episode": "x", "type": '
-    (tmp_path / "t.jsonl").write_text(head + '"started", "config": {"agent": "tape"}, "budget": {"steps": 3}}\n')
-    events = list(read_trace(tmp_path / "t.jsonl"))
-    assert events == [StartedEvent(config={"agent": "tape"}, budget={"steps": 3}, task="")]
 
 
 def test_a_prompt_reads_as_one_text() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tape.gateway.guard import REFUSALS, Guard
+from tape.guard.guard import REFUSALS, Guard
 from tests.tape.integrations.drivers.scripted import USAGES, Truth, Turn, Usage, call
 
 

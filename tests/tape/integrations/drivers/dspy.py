@@ -19,7 +19,7 @@ from dspy import lm15
 from dspy.utils.exceptions import LMServerError
 
 from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.dspy import BoundedLM, bounded_tools
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import USAGES, Truth, Turn, awaited_functions_of, functions_of

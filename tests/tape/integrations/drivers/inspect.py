@@ -26,7 +26,7 @@ from inspect_ai.util import JSONSchema, LimitExceededError
 from tenacity import RetryError, wait_none
 
 from tape.errors import UnknownCostError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.inspect_agent import bounded_model, bounded_tools
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, awaited, awaited_functions_of

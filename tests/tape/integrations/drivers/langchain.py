@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.langchain import GuardMiddleware
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import ScriptError, Truth, Turn, Wide, awaited_functions_of, functions_of

@@ -28,7 +28,7 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_messag
 from agents.usage import Usage
 from openai.types.responses import ResponseTextDeltaEvent
 
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.openai_agents import BoundedModel, OutOfBudget, bounded_tools, explain_refusal
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import NUMBERS, ScriptError, Truth, Wide, awaited_functions_of

@@ -27,7 +27,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 from tape.integrations.pydantic_ai import GuardCapability, OutOfBudget
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import Truth, Wide, awaited_functions_of

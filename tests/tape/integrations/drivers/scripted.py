@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tape.errors import BudgetExceededError
-from tape.gateway.guard import Guard
+from tape.guard.guard import Guard
 
 PRICES = {
     "quick": 10_000, "deep": 50_000, "fails": 10_000, "slow": 10_000, "ask": 0, "metered": 20_000, "broke": 10_000,

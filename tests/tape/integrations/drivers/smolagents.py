@@ -24,7 +24,7 @@ from smolagents import (
 from smolagents.models import ApiModel, ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
 from smolagents.utils import AgentGenerationError
 
-from tape.gateway.guard import REFUSALS, Guard
+from tape.guard.guard import REFUSALS, Guard
 from tape.integrations.smolagents import BoundedModel, bounded_tools
 from tests.tape.integrations.drivers.base import Ask, Driver, Played
 from tests.tape.integrations.drivers.scripted import Truth, Turn, call, functions_of

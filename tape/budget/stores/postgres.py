@@ -1,0 +1,371 @@
+"""A store in PostgreSQL, which many hosts share. What may happen is decided in the database (``sql/functions.sql``)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from importlib import resources
+from typing import Any, get_args
+
+from tape.budget.accounts import (
+    Amounts,
+    Labels,
+    accounts_of,
+    concerns,
+    require_account,
+    require_amounts,
+    require_by_hand,
+    require_id,
+)
+from tape.budget.balances import Balance, Cap
+from tape.budget.contract import Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
+from tape.budget.periods import Period
+from tape.budget.resources import in_units
+from tape.budget.rules import (
+    PART_ENDED,
+    LedgerError,
+    Pause,
+    Paused,
+    Rule,
+    UnknownHoldError,
+    Wanted,
+    Warned,
+    log_late,
+    no_more,
+    of_lacking,
+    of_part,
+)
+from tape.budget.stores.addresses import Address, read_address
+from tape.budget.stores.batches import VERSION, Batches
+from tape.budget.stores.faults import READS, WRITES, answered, connect, raise_fault
+from tape.reading import short
+
+try:
+    import psycopg
+    from psycopg.types.json import Jsonb
+except ImportError:  # what needs it asks for it by name
+    psycopg = None  # type: ignore[assignment]
+
+
+class PostgresStore(LedgerStore):
+    """A database with the ledger's tables, see :meth:`create`.
+
+    Args:
+        url: ``postgresql://user@host/database``, or as it was read.
+        at: A fixed present, for tests, which may be set anew; the database's own by default.
+
+    Raises:
+        MissingExtraError: psycopg is not installed.
+        LedgerError: It cannot be reached, has no ledger, or one of another version.
+    """
+
+    def __init__(self, url: str | Address, at: datetime | None = None) -> None:
+        self._address, self.at = read_address(url), at
+        self._batches = Batches(self._address, self._warn, lambda: self.at)
+
+    @classmethod
+    def create(cls, url: str | Address) -> None:
+        """Make the tables; what is there stays.
+
+        Raises:
+            LedgerError: The database cannot be reached, does not allow it, has another version, or has no encoding.
+        """
+        address = read_address(url)
+        try:
+            with connect(address) as connection, connection.transaction():
+                answered(connection, WRITES, "select pg_advisory_xact_lock(7273041)")
+                if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                    raise LedgerError(
+                        f"the database {address} has the encoding SQL_ASCII, which names beyond ASCII do not fit into; "
+                        "make one by: create database NAME encoding 'UTF8' template template0"
+                    )
+                there = connection.execute("select to_regclass('tape_ledger.meta') is not null").fetchone()
+                row = (0,)
+                assert there is not None
+                if there[0]:
+                    row = connection.execute("select version from tape_ledger.meta for update").fetchone() or row
+                if row[0] not in (0, VERSION):
+                    raise LedgerError(f"the ledger {address} has version {row[0]}; this program knows {VERSION}")
+                if not row[0]:
+                    for name in ("tables.sql", "functions.sql"):
+                        connection.execute(resources.files(__package__).joinpath("sql", name).read_text("utf-8"))
+                after = connection.execute("select version from tape_ledger.meta").fetchall()
+                assert after == [(VERSION,)], "the tables of a version say so"
+        except psycopg.Error as error:
+            raise_fault(address, error, making=True)
+
+    # --- the contract -------------------------------------------------------------------------
+
+    def reserve(self, request: Request) -> Held | Refused | Paused:
+        """See :class:`LedgerStore`."""
+        answer = self._batches.ask(
+            do="reserve", id=request.id, scope=request.scope, labels=dict(request.labels), name=request.name,
+            worst=dict(request.amounts), seconds=request.seconds, free=request.free, part=request.part,
+        )  # fmt: skip
+        if answer.get("error") == "another":
+            raise LedgerError(f"the id {request.id} belongs to a hold of {answer['scope']}; make ids anew")
+        if answer.get("error") == "given":
+            raise LedgerError(f"the part {request.part} was given before; name another")
+        if "ended part" in answer:
+            return Paused(answer["ended part"], True, "ledger", PART_ENDED)
+        if "paused" not in answer:
+            return _held(request.id, answer)
+        assert len(answer) == 1, "what is paused is not held"
+        paused = Paused(*answer["paused"])
+        assert concerns(paused.account, request.scope), (paused, request)
+        return paused
+
+    def grow(self, id: str, amounts: Amounts) -> Held | Refused:
+        """See :class:`LedgerStore`."""
+        require_id(id)
+        require_amounts(f"hold {short(id)}", amounts)
+        answer = self._batches.ask(do="grow", id=id, worst=dict(amounts))
+        if answer.get("error") == "ended":
+            raise LedgerError(f"the hold {id} has ended ({answer['state']}); reserve anew")
+        if answer.get("error") == "ended part":
+            raise LedgerError(no_more(id, answer["part"]))
+        found = _held(id, answer)
+        assert isinstance(found, Refused) or found.state == "held", "what has ended does not grow"
+        assert found == Held(id) or isinstance(found, Refused), "whose answer it is"
+        return found
+
+    def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
+        """See :class:`LedgerStore`."""
+        return self._end(id, "settled", amounts)
+
+    def void(self, id: str) -> Ended:
+        """See :class:`LedgerStore`."""
+        return self._end(id, "voided", {})
+
+    def _end(self, id: str, state: State, amounts: Mapping[str, int | None]) -> Ended:
+        assert state == "settled" or (state == "voided" and not amounts), "what was not made costs nothing"
+        require_id(id)
+        require_amounts(f"hold {short(id)}", amounts, unknown=True)
+        answer = self._batches.ask(do="end", id=id, state=state, amounts=dict(amounts))
+        _require_known(id, answer)
+        ended = Ended(id, answer["ended"], answer["spent"])
+        if late := answer.get("late"):
+            scope, before, is_debt = late
+            log_late(id, scope, before, ended.spent, is_debt)
+        assert ended.state in ("settled", "voided", "booked"), ended
+        assert ended.state != "voided" or not ended.spent, "what was not made costs nothing"
+        assert min(ended.spent.values(), default=0) >= 0, ended
+        return ended
+
+    def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
+        """See :class:`LedgerStore`."""
+        accounts_of(scope, labels or {})
+        self._batches.ask(do="sweep", scope=scope)
+        found = self._balances(scope, labels)
+        assert len(found) == len({one.cap.key for one in found}), "a call is asked once for a cap"
+        assert all(concerns(one.cap.account, scope) for one in found), "what it pays from"
+        lengths = [len(one.cap.account) for one in found if "#" not in one.cap.account]
+        assert lengths == sorted(lengths, reverse=True), "the leaf is asked before what is above it"
+        return found
+
+    def balances(self) -> Sequence[Balance]:
+        """See :class:`LedgerStore`."""
+        self._sweep()
+        found = self._balances(None, None)
+        keys = [one.cap.key for one in found]
+        assert keys == sorted({*keys}), "each cap comes once, by its key"
+        return found
+
+    def _balances(self, scope: str | None, labels: Labels | None) -> list[Balance]:
+        rows = self._select("select * from tape_ledger.balances(%s, %s, %s)", scope, Jsonb(dict(labels or {})), self.at)
+        amounts = dict(self._select("select account || ' ' || resource || ' ' || period, amount from tape_ledger.cap"))
+        found = []
+        for account, resource, period, begun, *counts in rows:
+            cap = Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period))
+            one = Balance(cap, begun, *counts)
+            assert cap.key == (account, resource, period), (cap, period)
+            assert (begun is None) == (cap.period.unit == "total"), one
+            assert one.amount >= 0, one
+            assert one.spent >= 0, one
+            assert one.held >= 0, one
+            assert one.debt >= 0, one
+            within = one.spent + one.held <= one.amount + one.debt
+            assert within or cap.period.unit == "rolling", "a cap is exceeded by a debt alone"
+            found.append(one)
+        return found
+
+    def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
+        """See :class:`LedgerStore`."""
+        self._sweep()
+        rows = self._select(
+            "select id, scope, labels, name, worst, spent, state, begun, expires from tape_ledger.hold"
+            " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
+            scope, scope, max(0, most),
+        )  # fmt: skip
+        found = [HoldRecord(*row) for row in rows]
+        assert len(found) <= max(0, most), (len(found), most)
+        assert len(found) == len({one.id for one in found}), "an id belongs to one hold"
+        assert all(one.begun <= one.expires for one in found)
+        assert all(one.state != "held" or not one.spent for one in found), "what is open has spent nothing"
+        assert all(not scope or f"{one.scope}/".startswith(f"{scope}/") for one in found), scope
+        return found
+
+    def notes(self) -> Sequence[Note]:
+        """See :class:`LedgerStore`."""
+        rows = self._select("select at, who, why, what from tape_ledger.note order by number desc limit 1000")
+        return [Note(at, who, why, _note(what)) for at, who, why, what in rows]
+
+    def set_cap(self, cap: Cap, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        period = cap.period
+        answer = self._by_hand(
+            "cap", cap.key, who, why, amount=cap.amount, unit=period.unit, zone=period.zone, day=period.day,
+            bucket=period.bucket,
+        )  # fmt: skip
+        if answer.get("error") == "clash":
+            assert answer["period"] != str(period), "a cap is changed where it is there"
+            raise LedgerError(
+                f"{cap.account} has a cap on {cap.resource} per {answer['period']} already, and would have two "
+                f"beginnings of a {period.unit} with {period}; change that one"
+            )
+        if answer.get("error") == "part":
+            raise LedgerError(of_part(cap.account))
+        if answer.get("error") == "below":
+            assert answer["taken"] > cap.amount, (answer, cap)
+            raise LedgerError(
+                f"a cap of {in_units(cap.resource, cap.amount)} on {cap.account} per {period} is below the "
+                f"{in_units(cap.resource, answer['taken'])} that are spent and held; wait, reset it, or name a higher "
+                "one"
+            )
+        assert "error" not in answer, "no error is passed over"
+
+    def top_up(self, cap: Cap, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        self._require(cap.key, "topped up", self._by_hand("top_up", cap.key, who, why, amount=cap.amount))
+
+    def reset(self, account: str, resource: str, period: Period, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        key = (account, resource, str(period))
+        self._require(key, "reset", self._by_hand("reset", key, who, why))
+
+    def _by_hand(self, do: str, key: tuple[str, str, str], who: str, why: str, **more: Any) -> Mapping[str, Any]:
+        account, resource, period = key
+        return self._change(who, why, do=do, account=account, resource=resource, period=period, **more)
+
+    def _change(self, who: str, why: str, **more: Any) -> Mapping[str, Any]:
+        require_by_hand(who, why)
+        # Its id makes that it is made once, also where its answer was lost.
+        return self._batches.ask(who=who, why=why, change=uuid.uuid4().hex, **more)
+
+    def _require(self, key: Sequence[str], what: str, answer: Mapping[str, Any]) -> None:
+        if answer.get("error") == "no cap":
+            assert len(key) == 3, "an account, a resource and a period name it"
+            rows = self._select("select account, resource, period from tape_ledger.cap order by id limit 20")
+            known = ", ".join(" ".join(row) for row in rows) or "none"
+            raise LedgerError(f"there is no cap {' '.join(key)}; there is: {known[:500]}")
+        if answer.get("error") == "rolling":
+            raise LedgerError(f"a rolling cap is not {what}: what was spent leaves it by itself; change the cap")
+        if answer.get("error") == "part":
+            assert not key or answer["account"] == key[0], (answer, key)
+            raise LedgerError(of_part(answer["account"]))
+        assert "error" not in answer, "no error is passed over"
+
+    def check(self) -> Sequence[str]:
+        """See :class:`LedgerStore`."""
+        rows = self._select("select account, resource, period, begun, detail from tape_ledger.wrong()")
+        wrong = [f"{' '.join(key)} {begun or ''}: {detail}" for *key, begun, detail in rows]
+        lacking = self._select("select part, resource, amount from tape_ledger.lacking()")
+        assert all(wrong), "each says something"
+        assert all(amount > 0 for *_, amount in lacking), lacking
+        return wrong + [of_lacking(*row) for row in lacking]
+
+    def set_rule(self, rule: Rule, who: str, why: str) -> None:
+        """See :class:`LedgerStore`."""
+        answer = self._change(who, why, do="rule", **asdict(rule))
+        assert not answer, "a rule is never refused"
+
+    def rules(self) -> Sequence[Rule]:
+        """See :class:`LedgerStore`."""
+        rows = self._select(
+            "select account, at_limit, seconds, warn, webhook, same, tools from tape_ledger.rule order by account"
+        )
+        found = [Rule(account, at, n, tuple(warn), *more) for account, at, n, warn, *more in rows]
+        accounts = [one.account for one in found]
+        assert accounts == sorted({*accounts}), "an account has one rule, and they come by account"
+        return found
+
+    def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
+        """See :class:`LedgerStore`."""
+        require_account(account)
+        answer = self._change(who, why, do="pause", account=account, stopped=stopped, wanted=list(wanted or ()))
+        assert answer.get("error") in (None, "unchanged"), "what is paused may be paused again, and stays so"
+
+    def resume(self, account: str, who: str, why: str, *, once: bool = False) -> None:
+        """See :class:`LedgerStore`."""
+        answer = self._change(who, why, do="resume", account=account, once=once)
+        if answer.get("error") == "not paused":
+            paused = ", ".join(one.account for one in self.pauses()) or "none"
+            raise LedgerError(f"{account} is not paused; there is: {paused}")
+        if answer.get("error") == "nothing wanted":
+            raise LedgerError(f"{account} was paused for another reason than a cap; resume it without --once")
+        assert once or "error" not in answer, "what is topped up may be refused, and nothing else"
+        self._require(tuple(answer.get("wanted", ()))[:3], "topped up", answer)
+
+    def pauses(self) -> Sequence[Pause]:
+        """See :class:`LedgerStore`."""
+        rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
+        found = [
+            Pause(account, stopped, at, who, why, Wanted(*wanted) if wanted else None)
+            for account, stopped, at, who, why, wanted in rows
+        ]
+        accounts = [one.account for one in found]
+        assert accounts == sorted({*accounts}), "an account is paused once, and they come by account"
+        return found
+
+    def close(self) -> None:
+        """See :class:`LedgerStore`."""
+        self._batches.close()
+
+    # --- the database -------------------------------------------------------------------------
+
+    def _sweep(self) -> None:
+        for (root,) in self._select("select root from tape_ledger.root order by root"):
+            assert accounts_of(root, {}) == [root], "a root has nothing above it"
+            answer = self._batches.ask(do="sweep", scope=root)
+            assert not answer, "what has expired ends in any case"
+
+    def _warn(self, warned: Warned) -> None:
+        self.warned(warned)  # as it is set now
+
+    def _select(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows, read by a connection of their own, so that the one of the batches is used by its thread alone."""
+        assert statement.startswith("select "), "changes are made by batches"
+        try:
+            with connect(self._address) as connection:
+                return answered(connection, READS, statement, *values)
+        except psycopg.Error as error:
+            raise_fault(self._address, error)
+
+
+def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
+    _require_known(id, answer)
+    assert len(answer) == 1, "it is held, or refused"
+    if "refused" not in answer:
+        assert answer["held"] in get_args(State), answer
+        return Held(id, answer["held"])
+    found = Refused(*answer["refused"])
+    assert found.cap_needed is None or found.cap_needed > found.amount, found
+    assert found.left >= 0, found
+    assert found.left <= found.amount, found
+    return found
+
+
+def _require_known(id: str, answer: Mapping[str, Any]) -> None:
+    if answer.get("error") == "none":
+        raise UnknownHoldError(f"there is no hold {id}")
+    assert "error" not in answer, "no error is passed over"
+
+
+def _note(what: Mapping[str, Any]) -> str:
+    assert ("resource" in what) == (what["do"] not in ("rule", "pause", "resume")), what
+    if "resource" not in what:
+        return f"{what['do']} {what['account']}"
+    amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []
+    return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))

@@ -1,0 +1,99 @@
+"""The scope of a ledger that a guard pays from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tape.budget import Budget, Cap, Ledger, LedgerStore, Period, Resources, StorePayer, open_store
+from tape.budget.accounts import Labels
+from tape.budget.resources import in_units
+from tape.budget.stores.addresses import is_address, require_file
+from tape.errors import ConfigError
+
+_TOTAL = Period()
+
+
+class SharedScope:
+    """A scope of a ledger.
+
+    Args:
+        ledger: Its address or its file, or its store, which is not closed with this.
+        budget: Caps of the scope; made where there are none.
+        scope: Who pays.
+        labels: What the calls are for.
+
+    Attributes:
+        payer: Pays for calls.
+
+    Raises:
+        ConfigError: The scope has another cap than ``budget`` says.
+        LedgerError: The ledger cannot be opened.
+    """
+
+    def __init__(self, ledger: Path | str | LedgerStore, budget: Budget, scope: str, labels: Labels) -> None:
+        self._own = not isinstance(ledger, LedgerStore)
+        self.store = ledger if isinstance(ledger, LedgerStore) else _store(ledger)
+        try:
+            self.payer = StorePayer(self.store, scope, labels)
+            self._make_caps(budget, scope, labels)
+        except BaseException:
+            self._close()
+            raise
+
+    def _make_caps(self, budget: Budget, scope: str, labels: Labels) -> None:
+        known = {one.cap.key: one.cap for one in self.store.read(scope, labels)}
+        for kind, count in budget.items():
+            cap = Cap(scope, kind, count, _TOTAL)
+            found = known.get(cap.key)
+            if found is None:
+                self.store.set_cap(cap, "guard", "the budget of the first one")
+            elif found.amount != count:
+                raise ConfigError(
+                    f"the ledger caps {scope} at {in_units(kind, found.amount)}, and this budget says "
+                    f"{in_units(kind, count)}; change it by `tape ledger cap {scope}`, or give the same budget"
+                )
+
+    def view(self, inner: Ledger) -> Ledger:
+        """What of each resource is left, held and spent under the cap of which the least is left.
+
+        Args:
+            inner: A guard's ledger; those that are nested in the outermost one are shown within.
+        """
+        inner.book_due()
+        return within(inner, seen(self.payer), last=True)
+
+    def close(self) -> None:
+        """End what is due, and close the store."""
+        self.payer.close()
+        self._close()
+
+    def _close(self) -> None:
+        if self._own:
+            self.store.close()
+
+
+def _store(where: Path | str) -> LedgerStore:
+    """The store at an address, or in a file."""
+    if isinstance(where, str) and is_address(where):
+        return open_store(where)
+    require_file(str(where))
+    from tape.budget.stores.file import FileStore
+
+    return FileStore(Path(where))
+
+
+def seen(payer: StorePayer) -> Ledger:
+    """A ledger with the caps of a payer, of each resource the one of which the least is left."""
+    tightest = payer.tightest()
+    ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=payer.scope)
+    ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
+    ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)
+    return ledger
+
+
+def within(inner: Ledger, outermost: Ledger, *, last: bool = False) -> Ledger:
+    """The same chain of ledgers within another one, without the ``last`` of the chain where that stands for it."""
+    if inner.parent is None and last:
+        return outermost
+    parent = outermost if inner.parent is None else within(inner.parent, outermost, last=last)
+    return inner.shown_within(parent)

@@ -1,0 +1,185 @@
+"""Both stores against the contract, and in lock-step."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tape.budget import Cap, Ended, LedgerError, LedgerStore, Paused, Request, Warned
+from tape.budget.periods import Period
+from tape.budget.stores.file import FileStore
+from tape.budget.stores.postgres import PostgresStore
+from tape.testing.ledger import BEGIN, LedgerStoreConformance, request
+from tests.tape.budget.stores.lockstep import BEGIN as BEGINS
+from tests.tape.budget.stores.lockstep import END, ZONES, Steps, answer, plain, state
+from tests.tape.budget.stores.model import Model, start
+from tests.tape.budget.stores.server import Server
+from tests.tape.conftest import Keep
+
+
+class Clock:
+    """A present that is set."""
+
+    def __init__(self) -> None:
+        self.at = BEGIN
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+class Conformance(LedgerStoreConformance):
+    """The suite, and how parts end."""
+
+    @pytest.mark.parametrize("how", ["settled", "voided", "expired"])
+    def test_a_part_ends_whole_and_what_is_paid_later_is_booked_above(self, store: LedgerStore, how: str) -> None:
+        """In the accounts of its scope and of its labels, also where parts are nested."""
+        part, inner, label = "org/team/part:1", "org/team/part:1/part:2", "org#customer=42"
+        store.set_cap(Cap(label, "usd", 40), "anna", "")
+        store.reserve(request("p", "org/team", 30, part=part, labels={"customer": "42"}, seconds=60))
+        store.reserve(request("q", part, 20, part=inner, seconds=60))
+        for id, worst in (("a", 5), ("b", 6), ("c", 1)):
+            store.reserve(request(id, f"{inner}/run", worst))
+        store.settle("a", {"usd": 3})
+        if how == "expired":
+            self.set_time(store, BEGIN + timedelta(seconds=61))
+        ends = {id: store.void(id) if how == "voided" else store.settle(id, {}) for id in ("q", "p")}
+        assert ends == {id: Ended(id, "settled", {"usd": 10}) for id in ("q", "p")}
+        for id, scope, kind in (("d", part, "usd"), ("e", f"{inner}/run", "calls")):
+            answer = store.reserve(Request(id, scope, {kind: 0}))
+            assert isinstance(answer, Paused)
+            assert (answer.stopped, answer.why) == (True, "the part has ended")
+        with pytest.raises(LedgerError, match="grows no more, since org/team/part:1/part:2 has ended"):
+            store.grow("b", {"usd": 7})
+        store.void("c")
+        assert [one.left for one in store.balances() if one.cap.account in (part, inner)] == [0, 0]
+        store.reserve(request("f", "org/team", 20))
+        store.settle("b", {"usd": 50})  # for a worst case of 6
+        for account, debt in ((label, 14), ("org/team", 14), ("org", 0)):
+            found = self.sums(store, account)
+            assert (found["spent"], found["debt"]) == (54, debt), account
+        assert self.sums(store, inner)["spent"] == 53
+        assert store.settle("p", {"usd": 1}) == Ended("p", "settled", {"usd": 54})
+
+
+class TestFile(Conformance):
+    """The file."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self._path, self._clock = tmp_path / "budget.ledger", Clock()
+
+    def make(self) -> LedgerStore:
+        return FileStore(self._path, self._clock)
+
+    def open_again(self, store: LedgerStore) -> LedgerStore:
+        assert store
+        return FileStore(self._path, self._clock)
+
+    def set_time(self, store: LedgerStore, at: datetime) -> None:
+        assert store
+        self._clock.at = at
+
+
+class TestPostgres(Conformance):
+    """The database."""
+
+    @pytest.fixture(autouse=True)
+    def _database(self, database: str) -> None:
+        self._url = database
+
+    def make(self) -> LedgerStore:
+        return PostgresStore(self._url)
+
+    def open_again(self, store: LedgerStore) -> LedgerStore:
+        assert store
+        return PostgresStore(self._url)
+
+    def set_time(self, store: LedgerStore, at: datetime) -> None:
+        assert isinstance(store, PostgresStore)
+        store.at = at
+
+
+def sweep(file: FileStore, database: PostgresStore) -> None:
+    """End what has expired."""
+    with file.alone():
+        pass
+    for root in ("acme", "other"):
+        database._batches.ask(do="sweep", scope=root)
+
+
+def play(seed: int, count: int, file: Path, url: str) -> Counter[str]:
+    """Random requests of both stores and the model, in lock-step; how often what happened."""
+    steps, model, seen = Steps(seed), Model(), Counter[str]()
+    clock: Callable[[], datetime] = lambda: steps.at  # noqa: E731
+    stores = FileStore(file, clock), PostgresStore(url)
+    warned: list[list[Warned]] = [[], []]
+    for store, told in zip(stores, warned, strict=True):
+        store.warned = told.append  # type: ignore[method-assign,assignment]
+    for number in range(count):
+        step = steps.draw()
+        stores[1].at = steps.at
+        if model.goes_on(steps.at):  # in all roots at once, so that both warn of it at once
+            sweep(*stores)
+        first, second = (answer(store, step) for store in stores)
+        assert first == second, (seed, number)
+        assert plain(first) == plain(answer(model, step)), (seed, number)
+        assert warned[0] == warned[1], (seed, number)
+        steps.answered(first)
+        seen["refused as malformed" if isinstance(first, str) else type(first).__name__] += 1
+        if number % 50 == 0 or number == count - 1:
+            first, second = (state(store) for store in stores)
+            assert first == second, (seed, number)
+            assert plain(first[0]) == model.balances(), (seed, number)
+            assert first[-1] == []  # the sums agree with the holds, and parts with the holds above them
+    for store in stores:
+        store.close()
+    return seen + model.seen
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_both_answer_alike(seed: int, database: str, tmp_path: Path) -> None:
+    seen = play(seed, 400, tmp_path / "budget.ledger", database)
+    assert seen["late ends"] >= 5
+    assert seen["parts"] >= 5
+
+
+SEEDS, STEPS = range(2, 102), 1000
+
+
+@pytest.mark.soak
+def test_the_ledger_as_a_machine(server: Server, tmp_path: Path, keep_figures: Keep) -> None:
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        url = server.database(f"machine{seed}")
+        PostgresStore.create(url)
+        seen += play(seed, STEPS, tmp_path / f"{seed}.ledger", url)
+    keep_figures("ledger_machine", {"steps": len(SEEDS) * STEPS, **seen})
+
+
+@pytest.mark.parametrize("zones", [ZONES[::25], pytest.param(ZONES, marks=pytest.mark.soak)], ids=["some", "all"])
+def test_periods_begin_alike_in_all_zones(
+    zones: list[str], database: str, record_property: Callable[..., None]
+) -> None:
+    import psycopg
+
+    rng, moments = random.Random(len(zones)), 0
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("set search_path = tape_ledger")
+        for zone in zones:
+            for text in (f"day@{zone}", f"week@{zone}", f"month@{zone}#29"):
+                period, ats = Period.parse(text), [BEGINS + rng.random() * (END - BEGINS) for _ in range(12)]
+                rows = connection.execute(
+                    "select begun(row(1, 'org', 'usd', %s, %s, %s, %s, 0, 1)::cap, at)"
+                    " from unnest(%s::timestamptz[]) with ordinality as given (at, place) order by place",
+                    (text, period.unit, zone, period.day, ats),
+                ).fetchall()
+                expected = [start(text, at) for at in ats]
+                assert [period.begun(at) for at in ats] == expected
+                assert [begun for (begun,) in rows] == expected
+                moments += len(ats)
+    record_property("moments", moments)
