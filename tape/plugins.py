@@ -45,7 +45,7 @@ def names(group: str) -> tuple[str, ...]:
 
 
 def load(group: str, name: str) -> Any:
-    """Load a plugin.
+    """Load a plugin: by the name it is registered with; an agent also as ``module:Class``.
 
     Raises:
         UnknownNameError: No plugin of that name; lists those there are.
@@ -54,6 +54,10 @@ def load(group: str, name: str) -> Any:
         PluginError: It is registered but cannot be loaded; names where its package was found.
     """
     points = _points(group)
+    if group == "tape.agents" and ":" in name:
+        from importlib.metadata import EntryPoint
+
+        points = {**points, name: EntryPoint(name, name, group)}
     if name not in points:
         hint = "" if points else "Install the package (pip install -e .) so that its entry points are registered."
         raise UnknownNameError(WHAT.get(group, "plugin"), name, points, hint)

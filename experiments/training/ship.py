@@ -1,8 +1,8 @@
 """Freeze a trained model: weights, machine-readable card and the accuracy of every checkpoint.
 
-``python -m experiments.training.ship TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/NAME`` and says how
-right every checkpoint is on fresh text (:mod:`experiments.training.evaluate`); with ``--ladder`` the earlier ones are
-shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are compared.
+``python -m experiments.training.ship TRAINING_DIR`` copies the last checkpoint to ``experiments/weights/NAME`` and says
+how right every checkpoint is on fresh text (:mod:`experiments.training.evaluate`); with ``--ladder`` the earlier ones
+are shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from transformers import LlamaForCausalLM
 from experiments.training.evaluate import accuracy
 from experiments.training.families import SOKOBAN, family_of
 from experiments.training.train import SIZES
-from tape.lm.bundled import weights_folder
+from tape.lm.bundled import experiments_folder
 from tape.reading import json_lines, read_json
 
 MAX_BYTES = 8_000_000
@@ -28,7 +28,7 @@ MAX_BYTES = 8_000_000
 
 def ship(checkpoint: Path, name: str, facts: dict[str, Any]) -> None:
     """Copy one checkpoint and write its card."""
-    target = weights_folder() / name
+    target = experiments_folder() / name
     target.mkdir(parents=True, exist_ok=True)
     files = ["config.json", "model.safetensors"]
     if facts["prompt_format"] != SOKOBAN.prompt_format:

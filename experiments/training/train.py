@@ -22,7 +22,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from experiments.training.families import Family, family_of
 from experiments.training.packing import EOS, PAD
 from experiments.training.tokenizer import build
-from tape.lm.bundled import weights_folder
+from tape.lm.bundled import checkpoint_folder
 from tape.reading import read_json
 
 SIZES = {
@@ -159,7 +159,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 25) -> None:
         first, seconds = saved["step"], saved["seconds"]
         print(f"resuming at step {first}", flush=True)
     elif recipe.base:
-        folder = weights_folder() / recipe.base
+        folder = checkpoint_folder(recipe.base)
         model.load_state_dict(LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).state_dict())
         first = int(read_json(folder / "card.json", dict[str, Any])["architecture"]["steps"])
         recipe = replace(recipe, restarts=(first,))

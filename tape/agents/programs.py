@@ -43,8 +43,8 @@ from tape.trace import GraphFoldedEvent, PlansSampledEvent, ReplannedEvent
 
 logger = logging.getLogger("tape.agents")
 
-TEMPERATURE = 0.7
-"""Of all samples but the first, which is greedy."""
+TEMPERATURE, COMPUTING = 0.7, 0.4
+"""Of all samples but the first, which is greedy; and of all, where operators are tools (measured, docs/evidence)."""
 SHARE = 10
 """A call is cheap if it takes no more than this part of what is left; so much of it is also spent on looking around."""
 MOST_OPEN = 3
@@ -81,7 +81,8 @@ class ProgramPlanner:
         config = episode.config
         self._usual = config.num_plans + (config.num_plans > 1 and not self._words.operators)
         usual = config.temperature == TapeConfig.model_fields["temperature"].default
-        self._temperature = TEMPERATURE if usual else config.temperature
+        measured = COMPUTING if self._words.operators else TEMPERATURE
+        self._temperature = measured if usual else config.temperature
 
     # --- the state of things ------------------------------------------------------------------
 

@@ -21,13 +21,25 @@ def weights_folder() -> Path:
     return Path(str(files("tape.lm") / "weights"))
 
 
+def experiments_folder() -> Path:
+    """Where those are that only experiments use: beside the code of a checkout, and in no wheel."""
+    return weights_folder().parents[2] / "experiments" / "weights"
+
+
+def checkpoint_folder(size: str) -> Path:
+    """Where a checkpoint is; the shipped folder where there is none of this name."""
+    folders = (weights_folder(), experiments_folder())
+    return next((folder / size for folder in folders if (folder / size).is_dir()), weights_folder() / size)
+
+
 def sizes(prompt_format: str | None = None) -> tuple[str, ...]:
-    """Names of the shipped checkpoints, by size and then by training steps.
+    """Names of the checkpoints that are here, by size and then by training steps.
 
     Args:
         prompt_format: Only those that read this prompt format.
     """
-    found = [_card(path.parent.name) for path in weights_folder().glob("*/card.json")]
+    folders = (weights_folder(), experiments_folder())
+    found = [_card(path.parent.name) for folder in folders for path in folder.glob("*/card.json")]
     found = [facts for facts in found if prompt_format in (None, facts.prompt_format)]
     return tuple(facts.name.removeprefix("bundled:") for facts in sorted(found, key=lambda f: (f.parameters, f.steps)))
 
@@ -59,7 +71,7 @@ class Card(BaseModel):
 
 
 def _card(size: str) -> Card:
-    return read_json(weights_folder() / size / "card.json", Card, error=ModelError)
+    return read_json(checkpoint_folder(size) / "card.json", Card, error=ModelError)
 
 
 def card(size: str) -> dict[str, Any]:
@@ -122,8 +134,9 @@ def open_bundled(argument: str) -> LanguageModel:
         UnknownNameError: There is no such size.
     """
     if argument not in sizes():
-        raise UnknownNameError("bundled model", argument, sizes(), "For instance bundled:mini.")
-    return load_folder(weights_folder() / argument, f"bundled:{argument}", _card(argument).prompt_format)
+        hint = "Those of experiments are in a checkout of the project, in experiments/weights."
+        raise UnknownNameError("bundled model", argument, sizes(), hint)
+    return load_folder(checkpoint_folder(argument), f"bundled:{argument}", _card(argument).prompt_format)
 
 
 def describe() -> list[tuple[str, str]]:

@@ -38,14 +38,14 @@ def open_smollm2(argument: str) -> LanguageModel:
 
 
 def adapters_folder() -> Path:
-    """Where the shipped adapters are."""
-    from tape.lm.bundled import weights_folder
+    """Where the adapters are, in a checkout."""
+    from tape.lm.bundled import experiments_folder
 
-    return weights_folder() / "adapters"
+    return experiments_folder() / "adapters"
 
 
 def adapters() -> tuple[str, ...]:
-    """Names of the shipped adapters (:mod:`tape.lm.adapter`)."""
+    """Names of the adapters that are here (:mod:`tape.lm.adapter`)."""
     return tuple(sorted(card.parent.name for card in adapters_folder().glob("*/card.json")))
 
 

@@ -20,6 +20,7 @@ from tests.places import ROOT
 pytestmark = pytest.mark.slow
 
 PACKAGES = ("tape", "solvers", "envs")
+MOST_BYTES = 15_000_000
 CORE = {"numpy", "pydantic", "networkx", "rich", "typing-extensions", "genai-prices", "jsonschema"}
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -99,6 +100,7 @@ def test_the_wheel_holds_the_packages_and_all_their_data(source: Path, wheel: Pa
     files = {path.relative_to(source).as_posix() for name in PACKAGES for path in (source / name).rglob("*.*")}
     assert len(files) > 100
     assert files <= held
+    assert wheel.stat().st_size <= MOST_BYTES, "checkpoints that only experiments use lie in experiments/weights"
 
 
 def test_the_core_is_light(python: Path) -> None:

@@ -12,7 +12,7 @@ from transformers import DynamicCache, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tape.errors import ModelError
 from tape.lm.base import Choice, Regex, Request
-from tape.lm.bundled import load_folder, sizes, weights_folder
+from tape.lm.bundled import checkpoint_folder, load_folder, sizes, weights_folder
 from tape.lm.llama import Llama
 from tape.lm.transformers_lm import TransformersLM, TransformersNetwork
 from tape.lm.word_tokenizer import WordTokenizer
@@ -22,7 +22,7 @@ FAMILIES = ("nano", "base", "household", "search")
 
 
 def tokenizer_file(size: str) -> Path:
-    own = weights_folder() / size / "tokenizer.json"
+    own = checkpoint_folder(size) / "tokenizer.json"
     return own if own.is_file() else weights_folder() / "tokenizer.json"
 
 
@@ -31,7 +31,7 @@ def reference(size: str) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     torch.set_num_threads(1)
     words: Any = {"tokenizer_file": str(tokenizer_file(size)), "eos_token": "<eos>", "pad_token": "<pad>"}
     tokenizer = PreTrainedTokenizerFast(**words, clean_up_tokenization_spaces=False)
-    folder = weights_folder() / size
+    folder = checkpoint_folder(size)
     return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True), tokenizer
 
 
@@ -49,7 +49,7 @@ def batch(lengths: list[int], vocabulary: int) -> tuple[torch.Tensor, torch.Tens
 @pytest.mark.parametrize("lengths", [[40], [1], [7, 7], [30, 11, 2, 30, 5]])
 def test_logits_are_those_of_transformers_to_the_last_bit(size: str, lengths: list[int]) -> None:
     model, _ = reference(size)
-    theirs, ours = TransformersNetwork(model), Llama(weights_folder() / size)
+    theirs, ours = TransformersNetwork(model), Llama(checkpoint_folder(size))
     assert ours.window == theirs.window
     ids, mask, positions = batch(lengths, model.config.vocab_size)
     for keep in (1, min(lengths)):
@@ -72,7 +72,7 @@ def test_logits_are_those_of_transformers_to_the_last_bit(size: str, lengths: li
 @pytest.mark.parametrize("size", FAMILIES)
 def test_a_prompt_in_several_pieces_gives_what_transformers_gives(size: str) -> None:
     model, _ = reference(size)
-    theirs, ours = TransformersNetwork(model), Llama(weights_folder() / size)
+    theirs, ours = TransformersNetwork(model), Llama(checkpoint_folder(size))
     ids, mask, positions = batch([20, 9], model.config.vocab_size)
     cache, their_cache = ours.new_cache(), DynamicCache()
     with torch.inference_mode():

@@ -19,7 +19,7 @@ from tests.tape.world.worlds import Lamp, Round, make_courier, make_lamp
 SHORT = ['Walk(to="mill")', "Deliver()"]
 FREE = ['Walk(to="ford")', 'Walk(to="mill")', "Deliver()"]
 AGENTS = ("tape", "tape_all_step", "open_loop", "react", "plan_and_act", "plan_and_act_replan")
-AGENTS += ("best_of_n_react", "best_of_n_plan_and_act", "intent", "vinelm")
+AGENTS += ("best_of_n_react", "best_of_n_plan_and_act")
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from tape.agents.bats import BatsAgent, tracked
+from experiments.comparators.bats import BatsAgent, tracked
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM

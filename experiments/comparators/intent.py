@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import ClassVar
 
-from tape.agents.annotated import AnnotatedPlan, annotate
+from experiments.comparators.annotated import AnnotatedPlan, annotate
 from tape.agents.lm_agent import LmAgent
 from tape.agents.options import require_bounded
 from tape.agents.react import act_freely

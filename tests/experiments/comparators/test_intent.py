@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tape.agents.annotated import AnnotatedPlan
-from tape.agents.intent import safest
+from experiments.comparators.annotated import AnnotatedPlan
+from experiments.comparators.intent import safest
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
@@ -40,13 +40,15 @@ def test_it_plans_again_before_each_action() -> None:
             return "right"
         return "answer(r1)" if "r1 = " in asked_now(request) else "r1 = add(1, 2)\nanswer(r1)"
 
-    agent = load("tape.agents", "intent")(ScriptedLM(model))
+    agent = load("tape.agents", "experiments.comparators.intent:IntentAgent")(ScriptedLM(model))
     result = agent.run(ToolEnvironment("Add 1 and 2.", [add], budget="$0.01, 3 steps"))
     assert (result.end_state, result.answer, result.steps) == ("success", 3, 2)
     assert asked.count("plan") == 2 * agent.config.num_plans
 
 
-@pytest.mark.parametrize("name", ["intent", "vinelm"])
+@pytest.mark.parametrize(
+    "name", ["experiments.comparators.intent:IntentAgent", "experiments.comparators.vinelm:VineLmAgent"]
+)
 def test_a_call_that_a_person_refuses_again_and_again_ends_the_episode(name: str) -> None:
     @tool(usd="0.01", destructive=True)
     def delete() -> str:

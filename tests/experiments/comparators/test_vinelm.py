@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tape.agents.annotated import AnnotatedPlan
-from tape.agents.vinelm import likeliest
+from experiments.comparators.annotated import AnnotatedPlan
+from experiments.comparators.vinelm import likeliest
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
@@ -51,7 +51,7 @@ def test_it_samples_again_only_where_the_state_is_not_the_predicted_one(failures
         first = "add(2, 1)" if "out of order" in helpers.asked(request) else "add(1, 2)"  # what failed is not repeated
         return f"{first}\nanswer(add(2, 2))"
 
-    agent = load("tape.agents", "vinelm")(ScriptedLM(model), num_plans=2)
+    agent = load("tape.agents", "experiments.comparators.vinelm:VineLmAgent")(ScriptedLM(model), num_plans=2)
     played = agent.run(ToolEnvironment("Add 2 and 2.", [add], budget="$0.04, 6 steps"))
     assert (played.success, played.answer) == (True, 4)
     assert (asked.count("plan") // 2, played.mismatches) == (sampled, failures)

@@ -1,0 +1,1 @@
+"""Agents of the field to compare with: ``--agent experiments.comparators.bats:BatsAgent``."""
