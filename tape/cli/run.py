@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tape.budget import Budget
 from tape.cli.numbers import whole
-from tape.cli.switches import add_switches, config_of, explain_unknown, methods_of
+from tape.cli.switches import add_switches, config_of, explain_unknown, methods_of, shorten
 from tape.interrupts import cleaning_up
 from tape.plugins import load, names
 from tape.runner.spec import MOST_BATCH, MOST_REPEATS, MOST_SEED
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from tape.lm.base import LanguageModel
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
+
+ALL = "--help-all"
+COMMON = (
+    "help", "help_all", "agent", "model", "budget", "run_budget", "prices", "limit", "repeats", "seed", "workers",
+    "out", "quiet", "paper", "verify", "num_plans", "temperature", "horizon", "destructive", "on_limit",
+)  # fmt: skip
+"""Options that ``--help`` shows beside those of the environment and of the agent's own method."""
 
 LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
 
@@ -37,9 +44,11 @@ def main(argv: Sequence[str]) -> int:
     plugin = load("tape.environments", argv[0])
     methods = methods_of(argv, plugin.agent)
     parser = _parser(argv[0], plugin.model, plugin.agent, methods)
-    own = parser.add_argument_group(f"{argv[0]} options")
+    own = parser.add_argument_group("what is played")
     plugin.add_arguments(own)
     option_names = [action.dest for action in own._group_actions]
+    if ALL not in argv:
+        shorten(parser, {*COMMON, *option_names})
     args, unknown = parser.parse_known_args(argv[1:])
     explain_unknown(parser, unknown, methods)
     options = {name: getattr(args, name) for name in option_names}
@@ -166,57 +175,67 @@ def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) ->
     parser = argparse.ArgumentParser(
         prog=f"tape run {environment}", description=f"Play the tasks of {environment}.", allow_abbrev=False
     )
-    parser.add_argument("--agent", default=agent, help=f"{', '.join(names('tape.agents'))} (default: {agent})")
+    parser.add_argument(ALL, action="help", help="show every option")
+    group = parser.add_argument_group("the agent")
+    group.add_argument("--agent", default=agent, help=f"{', '.join(names('tape.agents'))} (default: {agent})")
     default_model = f"default: that of {environment}, {model}"
-    parser.add_argument("--model", default=model, help=f"see `tape models` ({default_model})")
-    parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
-    parser.add_argument(
+    group.add_argument("--model", default=model, help=f"see `tape models` ({default_model})")
+    _add_budgets(parser.add_argument_group("budgets"))
+    _add_run(parser.add_argument_group("the run"))
+    add_switches(parser, methods)
+    return parser
+
+
+def _add_budgets(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
+    group.add_argument(
         "--run-budget",
         default="",
         help="hard caps on the whole run, what it spent before included, for instance usd=1,tokens=100000",
     )
-    parser.add_argument(
+    group.add_argument(
         "--ledger",
         default="",
         metavar="URL",
         help="a ledger that other runs and programs pay from too (docs/reference/ledger.md)",
     )
-    parser.add_argument("--ledger-scope", default="run", metavar="SCOPE", help="who pays there (default: run)")
-    parser.add_argument(
+    group.add_argument("--ledger-scope", default="run", metavar="SCOPE", help="who pays there (default: run)")
+    group.add_argument(
         "--prices", type=Path, help="a JSON file with prices of models (docs/reference/budgets.md), before genai-prices"
     )
-    parser.add_argument("--repeats", type=whole(most=MOST_REPEATS), default=1, help="episodes per task (default: 1)")
-    parser.add_argument("--limit", type=whole(), help="only the first N tasks")
-    parser.add_argument(
+
+
+def _add_run(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--limit", type=whole(), help="only the first N tasks")
+    group.add_argument("--repeats", type=whole(most=MOST_REPEATS), default=1, help="episodes per task (default: 1)")
+    group.add_argument(
         "--seed", type=whole(-MOST_SEED, MOST_SEED), default=0, help="the root of all randomness (default: 0)"
     )
-    parser.add_argument(
+    group.add_argument(
         "--batch",
         type=whole(most=MOST_BATCH),
         help="episodes played together, their requests batched (default: 8; 1 with a general model that this machine's "
         "processor computes, of which one episode takes minutes)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--cache",
         type=Path,
         help="an SQLite file that keeps completions (a partly filled cache can change floating-point results)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--workers",
         default="1",
         help="1: in this process; N: worker processes; ray://HOST:PORT: a Ray cluster; ray:local: one started here",
     )
-    parser.add_argument(
+    group.add_argument(
         "--out",
         type=Path,
         help="the run directory; the same command resumes it (default: runs/ENVIRONMENT-TIME, a new one)",
     )
-    parser.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
-    parser.add_argument(
+    group.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
+    group.add_argument(
         "--auto-roles",
         action="store_true",
         help="give roles that the model is no good at to what the environment declares, as `tape probe` measures it "
         "(at most five minutes, where it is not in the cache yet)",
     )
-    add_switches(parser, methods)
-    return parser

@@ -6,7 +6,7 @@ The settings of a method, AEC or SDP, are read only where it is used, or where h
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
@@ -18,6 +18,8 @@ from tape.engine.settings import PAPER, TapeConfig
 from tape.plugins import METHODS, load, names
 from tape.protocols.method import method
 
+OWN = "the agent's "
+"""How the titles of groups begin that ``--help`` shows as well."""
 _PAPER = "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts"
 _VERIFY = "aec: commit only to paths, and answer only from facts, that grounded evidence certifies (default: none)"
 
@@ -29,7 +31,16 @@ def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> Non
     group.add_argument("--verify", metavar="METHOD", type=_verifier, default="none", help=_VERIFY)
     _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name != "methods"})
     for name in methods:
-        _add(parser.add_argument_group(f"switches of {name}"), method(name).settings.model_fields)
+        title = f"{'' if method(name).verifies else OWN}switches of {name}"
+        _add(parser.add_argument_group(title), method(name).settings.model_fields)
+
+
+def shorten(parser: argparse.ArgumentParser, shown: Collection[str]) -> None:
+    """Leave all options but these, and those of the agent's own methods, out of the help; all are read."""
+    for group in parser._action_groups:
+        for action in group._group_actions:
+            if action.dest not in shown and not (group.title or "").startswith(OWN):
+                action.help = argparse.SUPPRESS
 
 
 def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
@@ -74,7 +85,7 @@ def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
     except argparse.ArgumentError:
         return []  # the real parser reports what is wrong
     agent: type[Agent] = load("tape.agents", chosen.agent)
-    if ("-h" in argv or "--help" in argv) and agent.verifies:
+    if {"-h", "--help", "--help-all"} & {*argv} and agent.verifies:
         return [name for name in names(METHODS) if method(name).verifies or name in agent.methods]
     verified = [chosen.verify] if _verifies(chosen.verify) and not agent.searches else []
     return [*verified, *agent.methods]

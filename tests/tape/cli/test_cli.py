@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from envs.sokoban.xsb import write
+from tape.cli.run import main
 from tape.cli.switches import add_switches, config_of, methods_of
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
@@ -109,6 +110,17 @@ def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
         config("--ensemble 0", "aec")
     with pytest.raises(ConfigError, match=r"setting on_infeasible = 'hope'.*'partial', 'stop' or 'budget'"):
         TapeConfig.make(on_infeasible="hope")
+
+
+def test_the_help_shows_few_options_and_all_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {}
+    for option in ("--help", "--help-all"):
+        with pytest.raises(SystemExit):
+            main(["sokoban", option])
+        shown[option] = {line.split()[0] for line in capsys.readouterr().out.split("\n") if line.startswith("  -")}
+    assert len(shown["--help"]) <= 25
+    assert shown["--help"] < shown["--help-all"]
+    assert {"--extend", "--ledger", "--gate"} <= shown["--help-all"] - shown["--help"]
 
 
 def test_the_papers_algorithm_is_one_option_and_another_beside_it_counts() -> None:
