@@ -1,9 +1,8 @@
 # TAPE: everything happens in .venv, which is created on first use. `make` lists the targets.
 #
 # Variables: PYTHON          the Python (3.11 or newer) that .venv is made from
-#            TORCH_INDEX_URL an index that offers CPU builds of torch
-#            TORCH_WHEEL     a torch wheel file to install
-#            ALLOW_CUDA=1    install CUDA packages even where no NVIDIA GPU is found
+#            PIP_EXTRA_INDEX_URL  as pip reads it: https://download.pytorch.org/whl/cpu has builds of torch without CUDA,
+#                            which are gigabytes smaller
 #            DEMO_ARGS       more arguments for the demo
 #            PYTEST_ARGS     more arguments for pytest
 #            MODEL_ARGS      arguments of the model's server: --small, --gguf PATH, --port N
@@ -14,9 +13,14 @@
 .PHONY: help demo test test-fast test-slow test-wheel test-lm model soak docs docs-serve lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
+PIP = $(PY) -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
+# All that is played and drawn offline with nothing but Python.
+BASE = local,solvers,sokoban,plots,search,mcp
+# What one may lack: scienceworld needs Java, alfworld a C++ compiler and cmake. LiteLLM's proxy needs an environment of its own.
+EXTRAS = gguf dense parquet ray openai anthropic alfworld scienceworld postgres agentdojo otel inspect langchain pydantic-ai \
+	openai-agents smolagents dspy docs
 WORKERS ?= 2
 
-export TORCH_INDEX_URL TORCH_WHEEL ALLOW_CUDA
 # The tests start hundreds of interpreters; without bytecode each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -112,14 +116,21 @@ clean:  ## remove .venv, caches and build leftovers; results of runs stay
 	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.installed: pyproject.toml constraints.txt $(wildcard solvers/native/*)
-	@$(FIND_PYTHON); "$$python" -m tools.install
+	@$(FIND_PYTHON); test -x $(PY) || "$$python" -m venv .venv
+	$(PIP) -e ".[$(BASE)]"
+	@echo "$(CURDIR)" > $@
 
-.venv/.installed-dev: pyproject.toml constraints.txt $(wildcard solvers/native/*)
-	@$(FIND_PYTHON); "$$python" -m tools.install --dev
+.venv/.installed-dev: .venv/.installed
+	$(PIP) "tape-planner[dev]"
+	@echo "$(CURDIR)" > $@
 
-# Installs the extras whose needs are met and prints one line for each; does nothing where that is done.
-extras: .venv/.installed-dev
-	@$(PY) -m tools.install --extras
+# One line for each: what cannot be installed is skipped, and the rest works without.
+extras: $(EXTRAS:%=.venv/.extra-%)
+
+.venv/.extra-%: .venv/.installed-dev
+	@if test $* = scienceworld && ! command -v java >/dev/null; then echo "extra $*: skipped, it needs Java"; \
+	elif $(PIP) "tape-planner[$*]"; then echo "extra $*: installed"; echo "$(CURDIR)" > $@; \
+	else echo "extra $*: skipped, for the reason above"; fi
 
 python-path:
 	@$(FIND_PYTHON); echo "$$python"
