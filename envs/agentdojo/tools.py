@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from envs.apart.host import Process, RemoteWorld
-from tape.tools.cost import Fixed
+from tape.budget.prices import Fixed
 from tape.tools.errors import ToolFailedError
 from tape.tools.json_schemas import described
 from tape.tools.mcp_schema import arguments_model, sent

@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from envs.bfcl.backend import ApiWorld
 from envs.bfcl.source import Source
-from tape.tools.cost import Fixed
+from tape.budget.prices import Fixed
 from tape.tools.errors import ToolFailedError
 from tape.tools.json_schemas import described
 from tape.tools.mcp_schema import arguments_model, sent

@@ -13,7 +13,7 @@ from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
 from tape.budget import Resources
-from tape.tools.cost import Uniform
+from tape.budget.chances import Uniform
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
 from tape.tools.making import make_tool

@@ -13,7 +13,7 @@ from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
 from envs.search.metrics import exact_match, f1
 from tape.budget import Resources
-from tape.tools.cost import Fixed
+from tape.budget.prices import Fixed
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
 from tape.tools.making import make_tool

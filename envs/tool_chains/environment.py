@@ -11,7 +11,7 @@ from envs.tool_chains.compact import ReadingFormat
 from envs.tool_chains.problem import CENT, Offer, Problem
 from envs.tool_chains.scripted_reader import read
 from tape.budget import Resources
-from tape.tools.cost import Fixed
+from tape.budget.prices import Fixed
 from tape.tools.tool import Tool
 from tape.tools.typed.environment import FORMATS, Change, TypedEnvironment
 

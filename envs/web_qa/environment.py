@@ -9,7 +9,7 @@ from envs.web_qa.measure import Score, score
 from envs.web_qa.prompts import WebFormat
 from envs.web_qa.web import Web, WebTask
 from tape.budget import Budget, Resources
-from tape.tools.cost import Fixed
+from tape.budget.prices import Fixed
 from tape.tools.domain import ToolDomain
 from tape.tools.environment import ToolEnvironment
 from tape.tools.making import make_tool

@@ -12,8 +12,8 @@ from envs.records import records_of_lines
 from envs.search.retrieval import bm25, words
 from envs.web_qa.errors import WebFileError
 from tape.budget import Resources, declare
+from tape.budget.prices import Fixed
 from tape.protocols.search import Passage
-from tape.tools.cost import Fixed
 from tape.tools.errors import ToolFailedError
 from tape.tools.making import make_tool
 from tape.tools.toolbox import Toolbox

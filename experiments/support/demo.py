@@ -21,12 +21,12 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.approval import Approval, ApprovalRequest
 from tape.budget import Budget, in_units
+from tape.budget.prices import Amount
 from tape.cli.view import main as view
 from tape.engine.result import EpisodeResult
 from tape.errors import TapeError
 from tape.plugins import require_extra
 from tape.tools import ToolEnvironment, mcp_tools
-from tape.tools.cost import Amount
 
 SERVER = [sys.executable, "-m", "experiments.support.server"]
 CAPS = ("0.05", "0.02", "0.006")

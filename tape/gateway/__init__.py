@@ -2,7 +2,7 @@
 
 How a call goes through, file by file:
 
-1. ``config.py`` reads the TOML file (``tape/guard/prices.py`` what calls cost).
+1. ``config.py`` reads the TOML file (``tape/budget/price_reading.py`` what calls cost).
 2. ``gateway.py`` starts the servers (``downstream.py``, ``http_channel.py``) and imports the functions
    (``python_tools.py``); ``catalog.py`` pins what they offer, within bounds.
 3. ``serving.py`` speaks MCP with clients over stdio, ``http.py`` over HTTP, where clients know a token and each has

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.budget import Resources
+from tape.budget import STEP, Resources
+from tape.budget.prices import Price, unpriced
 from tape.errors import ConfigError
 from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import Downstream
@@ -17,7 +18,6 @@ from tape.gateway.pinned import PinnedTool
 from tape.gateway.python_tools import PythonTool
 from tape.gateway.settings import ToolSettings
 from tape.guard.left import amounts
-from tape.guard.prices import Price, unpriced
 from tape.reading import short
 from tape.tools.json_schemas import cleaned, described
 from tape.tools.mcp import MOST_TOOLS, effects, entries_of
@@ -62,8 +62,8 @@ class Offered:
     check: Callable[[Mapping[str, Any]], object]
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.guard.quotes.Part`."""
-        return self.price.worst(arguments)
+        """The most that a call takes; see :class:`~tape.budget.prices.Cost`."""
+        return self.price.worst(arguments) + STEP
 
 
 class Catalog:
@@ -206,7 +206,7 @@ class Catalog:
         if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
             raise UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")
         words = settings.description if settings.description is not None else described(entry.get("description"))
-        worst = amounts(price.worst())
+        worst = amounts(price.worst() + STEP)
         cost = ", ".join(f"{kind} {'unknown' if most is None else most}" for kind, most in worst.items())
         made: dict[str, Any] = {
             "name": name,

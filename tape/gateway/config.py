@@ -15,8 +15,10 @@ from pydantic import BaseModel, ValidationError
 
 from tape.budget import Budget, declare
 from tape.budget.accounts import accounts_of
+from tape.budget.price_reading import PRICE_WORDS, count_of, read_price
+from tape.budget.prices import Price
 from tape.budget.stores.addresses import read_address
-from tape.errors import ConfigError
+from tape.errors import ConfigError, FieldError
 from tape.gateway.settings import (
     ClientSettings,
     File,
@@ -27,8 +29,6 @@ from tape.gateway.settings import (
     ServerSettings,
     ToolSettings,
 )
-from tape.guard.errors import FieldError
-from tape.guard.prices import PRICE_WORDS, Price, count_of, read_price
 from tape.reading import read_text, short, wrong
 from tape.toml_reading import line_of, parse_toml
 

@@ -12,7 +12,8 @@ from typing import Any
 from tape.budget import LedgerError, PausedError, Resources
 from tape.budget.amounts import unknown
 from tape.budget.contract import State
-from tape.errors import BudgetExceededError, UnknownCostError
+from tape.budget.prices import Answer, Quote, copied
+from tape.errors import BudgetExceededError, ChargeError, UnknownCostError
 from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
@@ -20,10 +21,8 @@ from tape.gateway.ledgers import Charge, Ledgers
 from tape.gateway.own_tools import OWN_LISTED
 from tape.gateway.python_tools import load_tool
 from tape.gateway.watching import Call, Watcher, digest_of
-from tape.guard.errors import ChargeError
 from tape.guard.left import SessionLedger, amount, amounts, left
 from tape.guard.planning import PlanError, fitting, plan
-from tape.guard.quotes import Answer, Quote, copied
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
@@ -296,7 +295,7 @@ class Gateway:
         given = book.left()
         found: dict[str, Any] = {}
         for tool in self.catalog.tools.values():
-            worst = tool.price.worst()
+            worst = tool.worst()
             if any(worst[kind] is None for kind in given):
                 found[tool.name] = "unknown: its price is not declared, or depends on its arguments"
                 continue

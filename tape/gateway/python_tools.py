@@ -7,46 +7,43 @@ import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from random import Random, SystemRandom
+from random import SystemRandom
 from typing import Any
 
 from tape.budget import Resources
 from tape.budget.amounts import unknown
 from tape.budget.deadline import Deadline
+from tape.budget.prices import Answer, Cost, Price, unpriced
 from tape.budget.resources import kind_of
 from tape.errors import ConfigError, error_text
 from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import UnansweredError
-from tape.guard.prices import Price, unpriced
-from tape.guard.quotes import Answer, Part
 from tape.tools.apart import make
-from tape.tools.cost import Cost
 from tape.tools.errors import ToolError, ToolFailedError
 from tape.tools.making import make_tool
 from tape.tools.tool import Tool
 
 
 @dataclass(frozen=True)
-class OfTool(Part):
-    """The cost that a tool declares in Python."""
+class OfTool:
+    """The cost that a tool declares in Python; where it fails the worst case is booked, and standard error says so."""
 
     cost: Cost
 
-    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
-        """Of any call."""
-        del arguments
-        return self.cost.worst()
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
+        """That of the cost."""
+        return self.cost.worst(arguments)
 
-    def actual(self, worst: Resources, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """What the cost returns; the worst case where it fails, which is reported on standard error."""
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What the cost returns."""
         try:
-            return self.cost.actual(arguments, answer.structured, Random(0))
+            return self.cost.actual(arguments, answer)
         except Exception as error:  # whatever a cost of one's own raises
             name = type(self.cost).__name__
             print(
                 f"tape gateway: {name}.actual failed ({error_text(error)}); the worst case is booked", file=sys.stderr
             )
-            return unknown(worst)
+            return unknown(self.cost.worst())
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from typing import Any, Protocol, Self
 
 from tape.budget import Reservation, Resources
 from tape.budget.amounts import unknown
+from tape.budget.prices import Answer, Quote, highest
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.guard.content import Part, bytes_of, parts_of
-from tape.guard.prices import highest
 from tape.guard.prompt_tokens import Counter, tokens_of
-from tape.guard.quotes import Answer, Quote
 from tape.lm.price import Marks, cost_of
 from tape.lm.price import Price as TokenPrice
 
@@ -86,7 +85,7 @@ class ToolCharge(Charge):
         self._quote = quote
 
     def answered(self, text: str = "", structured: object = None) -> None:
-        """Settle at the price of this result; see :class:`~tape.guard.quotes.Answer`."""
+        """Settle at the price of this result; see :class:`~tape.budget.prices.Answer`."""
         self._settle(self._quote.actual(Answer(text, structured)))
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from tape.errors import UnknownCostError
-from tape.guard.errors import ChargeError, FieldError
-from tape.guard.prices import read_price
+from tape.budget.price_reading import read_price
+from tape.errors import ChargeError, FieldError, UnknownCostError
 from tape.lm.price import Marks
 from tape.lm.price import Price as TokenPrice
 from tape.reading import short

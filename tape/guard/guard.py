@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from tape.budget import Budget, BudgetLike, Ledger, LedgerStore, Reservation, Resources
 from tape.budget.payer import calling
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.budget.prices import unpriced
+from tape.errors import BudgetExceededError, ChargeError, ConfigError, FieldError, UnknownCostError
 from tape.guard.charges import ModelCharge, ModelPrices, ModelQuote, ModelRequest, ToolCharge
 from tape.guard.content import Part, read_worst, worst_of
-from tape.guard.errors import ChargeError, FieldError
 from tape.guard.guarded_tools import guarded_tool
 from tape.guard.left import SessionLedger, amounts, left
 from tape.guard.model_prices import PriceBook
-from tape.guard.prices import unpriced
 from tape.guard.prompt_tokens import counter_of
 from tape.lm.price import Price as TokenPrice
 from tape.reading import short

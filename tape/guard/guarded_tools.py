@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tape.budget import Resources
-from tape.guard.errors import FieldError
-from tape.guard.prices import Price, read_price, unpriced
+from tape.budget import STEP, Resources
+from tape.budget.price_reading import read_price
+from tape.budget.prices import Price, unpriced
+from tape.errors import FieldError
 from tape.reading import short
 
 _SETTINGS = {"price", "quality", "kind"}
@@ -31,8 +32,8 @@ class GuardedTool:
     quality: float | None = None
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.guard.quotes.Part`."""
-        return self.price.worst(arguments)
+        """The most that a call takes; see :class:`~tape.budget.prices.Cost`."""
+        return self.price.worst(arguments) + STEP
 
 
 def guarded_tool(name: str, given: Any) -> GuardedTool:

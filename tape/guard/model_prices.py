@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tape.errors import ConfigError, UnknownCostError
+from tape.errors import ConfigError, FieldError, UnknownCostError
 from tape.guard.charges import ModelPrices
 from tape.guard.content import Part, marks_of
-from tape.guard.errors import FieldError
 from tape.lm.listed_prices import find, why_unknown
 from tape.lm.price import LONGER, Marks, Price
 from tape.lm.price_table import PriceTable, token_price

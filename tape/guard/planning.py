@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from tape.budget import Resources, amount_of, kind_of
 from tape.choice import Choice, select
 from tape.choice.amounts import WIDE, caps_of, written
-from tape.errors import ConfigError
-from tape.guard.errors import ChargeError
+from tape.errors import ChargeError, ConfigError
 from tape.guard.left import SessionLedger, amount
 from tape.lm.fanout import MOST_AGENTS, MOST_COUNT, MOST_MODELS, Prices, fan_out, listed_price
 from tape.reading import short
@@ -113,7 +112,7 @@ class Priced(Protocol):
         """Probability that a result is what was asked for; None where it is unknown."""
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.guard.quotes.Part`."""
+        """The most that a call takes; see :class:`~tape.budget.prices.Cost`."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from typing import Any
 from uuid import UUID
 
 from tape.budget import PausedError
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.errors import BudgetExceededError, ChargeError, ConfigError, UnknownCostError
 from tape.guard.charges import ModelCharge, ToolCharge
-from tape.guard.errors import ChargeError
 from tape.guard.guard import REFUSALS, Guard
 from tape.guard.left import amount
 from tape.integrations.usage import total

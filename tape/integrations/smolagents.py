@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from copy import copy
 from typing import Any
 
-from tape.errors import ConfigError, TapeError
+from tape.errors import ChargeError, ConfigError, TapeError
 from tape.guard.charges import ModelCharge
-from tape.guard.errors import ChargeError
 from tape.guard.guard import REFUSALS, Guard
 from tape.integrations.usage import Meter, Usage, total
 from tape.plugins import require_extra

@@ -1,6 +1,7 @@
 """Tools as an environment: functions with declared costs, called along plans, under hard budgets."""
 
-from tape.tools.cost import Fixed, Likely, PerUnit, Uniform
+from tape.budget.chances import Likely, Uniform
+from tape.budget.prices import Answer, Fixed, PerUnit
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.making import tool
@@ -10,6 +11,7 @@ from tape.tools.toolbox import Toolbox
 from tape.tools.uncertain import learned
 
 __all__ = [
+    "Answer",
     "Fixed",
     "FreeText",
     "Likely",

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import create_model
 
 from tape.budget import Resources
+from tape.budget.prices import Fixed
 from tape.plan.vocabulary import ASK
 from tape.tools.calls import as_text
-from tape.tools.cost import Fixed
 from tape.tools.results import LONGEST_TEXT, cut
 from tape.tools.tool import Tool
 

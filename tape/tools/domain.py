@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tape.budget import STEP, Resources
+from tape.budget.prices import Fixed
 from tape.plan.open import Open
 from tape.plan.record import Effects, MadeCall
 from tape.plan.vocabulary import Vocabulary
@@ -17,7 +18,6 @@ from tape.protocols.parts import Outcomes, UncertainCosts
 from tape.protocols.programs import Option, Programs
 from tape.tools.answers import AnswerType
 from tape.tools.calls import ANSWER, LONGEST, Call, from_mapping, given, parse
-from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState

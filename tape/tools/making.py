@@ -9,8 +9,9 @@ from typing import Any, cast, get_type_hints, overload
 
 from pydantic import ConfigDict, create_model
 
+from tape.budget.prices import Amount
 from tape.tools.copies.base import Use
-from tape.tools.cost import Amount, Cost, amounts
+from tape.tools.cost import Declared, amounts, declared
 from tape.tools.errors import ToolError
 from tape.tools.tool import Thread, Tool
 
@@ -20,7 +21,7 @@ def make_tool(
     *,
     kind: str | None = None,
     variant: str = "",
-    cost: Cost | None = None,
+    cost: Declared | None = None,
     quality: float | None = None,
     reads: bool = False,
     pure: bool = False,
@@ -59,7 +60,7 @@ def make_tool(
         function,
         arguments,
         described.split("\n\n")[0].replace("\n", " "),
-        cost or amounts(fixed),
+        amounts(fixed) if cost is None else declared(cost),
         quality,
         reads,
         drawn,
@@ -112,7 +113,7 @@ def tool(
     *,
     kind: str | None = None,
     variant: str = "",
-    cost: Cost | None = None,
+    cost: Declared | None = None,
     quality: float | None = None,
     reads: bool = False,
     pure: bool = False,
@@ -135,7 +136,7 @@ def tool(
     *,
     kind: str | None = None,
     variant: str = "",
-    cost: Cost | None = None,
+    cost: Declared | None = None,
     quality: float | None = None,
     reads: bool = False,
     pure: bool = False,
@@ -160,7 +161,8 @@ def tool(
         kind: What it does; by default the function's name. Of several of one kind, which do the same at other prices
             or qualities, the solver chooses.
         variant: Its name within the kind.
-        cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
+        cost: A cost other than a fixed one (:mod:`tape.budget.prices`), or as the configuration of a gateway writes it,
+            for instance ``{"each": {"usd": "$0.002"}, "per": "argument", "argument": "pages", "at_most": 50}``.
         quality: Probability in (0, 1] that a result is what was asked for.
         reads: The result is a text in which the model looks for the answer.
         pure: A call changes nothing, and returns the same while nothing else has been changed, so it is not repeated.

@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tape.budget.prices import Amount, Cost
 from tape.errors import error_text
 from tape.plan.vocabulary import AGAIN, RESERVED
 from tape.reading import short
-from tape.tools.cost import Amount, Cost, amounts
+from tape.tools.cost import amounts
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.json_schemas import described
 from tape.tools.mcp_contents import value_of

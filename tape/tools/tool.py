@@ -13,12 +13,13 @@ from pydantic import BaseModel, ValidationError
 
 from tape.budget import STEP, Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
+from tape.budget.prices import Answer, Cost, Price
 from tape.budget.resources import MOST
+from tape.errors import ChargeError
 from tape.plan.open import key_of
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from tape.tools.copies.base import Use
-from tape.tools.cost import Cost
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.state import Exact
 from tape.tools.variants import Variant
@@ -233,7 +234,8 @@ class Tool:
         Raises:
             ToolError: The declared cost gives no amount; or whatever else it raises.
         """
-        return _checked(self.cost.actual(arguments, result, rng)) + STEP
+        text = result if isinstance(result, str) else ""
+        return _checked(self.cost.actual(arguments, Answer(text, result, rng))) + STEP
 
     def as_variant(self) -> Variant:
         """Price and quality alone."""
@@ -256,6 +258,11 @@ class Tool:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "arguments"
             raise InvalidCallError(f"{self.name}: {where}: {first['msg']}") from None
+        if isinstance(self.cost, Price):
+            try:
+                self.cost.worst(values)
+            except ChargeError as error:
+                raise InvalidCallError(f"{self.name}: {error}") from None
         given = model.model_fields_set
         names = [name for name in type(model).model_fields if whole or self.fills or name in given]
         return {name: getattr(model, name) for name in names} | (model.model_extra or {})

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tape.budget import Spread
+from tape.budget.chances import Likely, spreads_of
+from tape.budget.prices import Fixed
 from tape.protocols import Action
 from tape.protocols.parts import UncertainCosts
 from tape.tools.calls import ANSWER, Call, parse
-from tape.tools.cost import Fixed, Likely, spreads_of
 from tape.tools.errors import InvalidCallError
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
@@ -27,7 +28,7 @@ class ToolCosts(UncertainCosts):
         self._find = find
 
     def spreads(self, action: Action) -> Mapping[str, Spread]:
-        """See :func:`tape.tools.cost.spreads_of`; none of what is no call of a tool."""
+        """See :func:`tape.budget.chances.spreads_of`; none of what is no call of a tool."""
         try:
             call = parse(action)
             return {} if call.kind == ANSWER else spreads_of(self._find(call).cost)

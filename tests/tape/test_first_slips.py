@@ -11,9 +11,9 @@ import pytest
 
 from tape import Budget, TapeAgent
 from tape.budget import Resources, declare, undeclared
+from tape.budget.price_reading import read_price
 from tape.errors import ConfigError, TapeError, UnknownCostError
 from tape.guard.guard import Guard
-from tape.guard.prices import read_price
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import read_trace

@@ -17,9 +17,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, create_model
 
 from tape.budget import Resources, kind_of
+from tape.budget.prices import Fixed
 from tape.errors import DataError, TapeError
 from tape.reading import parse_json, read_text, short
-from tape.tools.cost import Fixed
 from tape.tools.errors import ToolError
 from tape.tools.tool import Tool
 

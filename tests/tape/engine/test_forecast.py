@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
+from tape.budget.prices import Answer
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.lm.base import Request
@@ -165,10 +166,10 @@ def test_what_a_tool_takes_is_learned_while_it_is_used() -> None:
     class Quick:
         """A cost of one's own, which takes a tenth of its worst case."""
 
-        def worst(self) -> Resources:
+        def worst(self, arguments: Any = None) -> Resources:
             return Resources({"seconds": 1000})
 
-        def actual(self, arguments: Any, result: Any, rng: random.Random) -> Resources:
+        def actual(self, arguments: Any, answer: Answer) -> Resources:
             return Resources({"seconds": 100})
 
     item = make_tool(work, cost=Quick())

@@ -21,6 +21,7 @@ from mcp import MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 
 from tape.budget import Resources
+from tape.budget.price_reading import read_price
 from tape.errors import BudgetExceededError
 from tape.gateway.approval import Approvals, AskedError
 from tape.gateway.catalog import Offered
@@ -28,7 +29,6 @@ from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import NotCalledError, UnansweredError
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import Charge, Ledgers
-from tape.guard.prices import read_price
 from tape.tools.errors import ToolFailedError
 
 WORST = {"drop": 20_000, "purge": 40_000, "look": 30_000}

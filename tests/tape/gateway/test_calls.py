@@ -7,16 +7,15 @@ import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
 from tape.budget import Resources
+from tape.budget.prices import Answer
 from tape.gateway import ledgers
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.python_tools import OfTool
-from tape.guard.quotes import Answer
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import OWN_TOOLS, WHO, ask, call, functions, gateway_on, left, server_table
 from tests.tape.tools.hostile import Hostile, result
@@ -204,15 +203,15 @@ async def test_an_error_of_the_server_is_a_failed_call(tmp_path: Path) -> None:
 class Broken:
     """A cost that cannot say what a call used."""
 
-    def worst(self) -> Resources:
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
         return Resources({"usd": 5})
 
-    def actual(self, arguments: Mapping[str, Any], result: Any, rng: Random) -> Resources:
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
         raise KeyError("no such field")
 
 
 def test_a_cost_that_fails_is_reported_and_what_it_took_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert OfTool(Broken()).actual(Broken().worst(), {}, Answer()) == Resources({"usd": None})
+    assert OfTool(Broken()).actual({}, Answer()) == Resources({"usd": None})
     assert "Broken.actual failed" in capsys.readouterr().err
 
 

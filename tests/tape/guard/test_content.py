@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from tape.errors import ConfigError, UnknownCostError
+from tape.errors import ChargeError, ConfigError, UnknownCostError
 from tape.guard.content import parts_of, size_of
-from tape.guard.errors import ChargeError
 from tape.guard.guard import OVERHEAD_TOKENS, Guard
 from tests.profiles import examples
 from tests.tape.gateway.helpers import paid, refused

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tape.budget import amount_of
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.guard.errors import ChargeError
+from tape.errors import BudgetExceededError, ChargeError, ConfigError, UnknownCostError
 from tape.guard.guard import OVERHEAD_TOKENS, Guard
 from tests.tape.gateway.helpers import paid, refused
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape import Guard
+from tape.budget.numbers import largest_number, units_of
 from tape.budget.resources import MOST
-from tape.guard.errors import ChargeError
-from tape.guard.numbers import largest_number, units_of
+from tape.errors import ChargeError
 from tests.profiles import examples
 from tests.tape.gateway.helpers import refused
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -134,10 +133,10 @@ class Odd:
     def __init__(self, actual: Callable[[], Any], worst: Callable[[], Any] = lambda: Resources.of(usd="0.5")) -> None:
         self._actual, self._worst = actual, worst
 
-    def worst(self) -> Any:
+    def worst(self, arguments: Any = None) -> Any:
         return self._worst()
 
-    def actual(self, arguments: Any, result: Any, rng: random.Random) -> Any:
+    def actual(self, arguments: Any, answer: Any) -> Any:
         return self._actual()
 
 

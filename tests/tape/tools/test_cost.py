@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Resources, Spread
+from tape.budget.chances import spreads_of
 from tape.engine.result import EpisodeResult
-from tape.errors import TapeError
+from tape.errors import ConfigError, TapeError
 from tape.lm.scripted import ScriptedLM
-from tape.tools import Fixed, Likely, PerUnit, ToolEnvironment, ToolError, Uniform, learned, tool
+from tape.tools import Answer, Fixed, Likely, PerUnit, ToolEnvironment, Uniform, learned, tool
 from tape.tools.calls import call
-from tape.tools.cost import spreads_of
 from tape.trace import ActedEvent, CostAboveBoundEvent, TraceWriter
 from tests.tape.tools.helpers import program
 
@@ -24,21 +24,21 @@ RNG = random.Random("tools:cost")
 
 @pytest.mark.parametrize("most", [-1, 1.5, True, "3"])
 def test_a_malformed_number_of_units_is_refused(most: object) -> None:
-    with pytest.raises(ToolError, match="whole number"):
+    with pytest.raises(ConfigError, match="whole number"):
         PerUnit(Resources({"usd": 1}), lambda arguments, result: 1, most)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 10**9), st.floats(0, 1), st.integers())
 def test_a_spread_cost_stays_between_its_ends(most: int, share: float, seed: int) -> None:
     cost = Uniform(Resources({"seconds": most, "usd": 7, "tokens": None}), share, ("seconds", "tokens"))
-    actual = cost.actual({}, None, random.Random(seed))
+    actual = cost.actual({}, Answer(rng=random.Random(seed)))
     assert int(most * share) <= (actual["seconds"] or 0) <= most
     assert (actual["usd"], actual["tokens"]) == (7, None)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
 def test_a_share_out_of_range_is_refused(share: float) -> None:
-    with pytest.raises(ToolError, match="least_share"):
+    with pytest.raises(ConfigError, match="least_share"):
         Uniform(Resources(), share)
 
 
@@ -91,7 +91,7 @@ def test_a_mean_and_a_deviation_are_declared_beside_the_worst_case() -> None:
     for wrong in ({"seconds": (70, 4)}, {"seconds": (12, 90)}, {"tokens": (1, 1)}):
         with pytest.raises(TapeError):
             Likely.of(Fixed.of(seconds=60), **wrong)
-    with pytest.raises(ToolError, match="worst case"):
+    with pytest.raises(ConfigError, match="worst case"):
         Likely(Fixed.of(seconds=60), {"seconds": Spread.unknown(5)})
 
 

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.budget import Resources
+from tape.budget.chances import Uniform
+from tape.budget.prices import Cost, Fixed
 from tape.errors import UnknownNameError
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, call
-from tape.tools.cost import Cost, Fixed, Uniform
 from tape.tools.domain import describe
 from tape.tools.state import ToolState
 from tests.tape.tools.helpers import TOOLS, actions, after, domain

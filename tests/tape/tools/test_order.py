@@ -17,10 +17,10 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
+from tape.budget.prices import Cost
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Fixed, Tool, ToolEnvironment, ToolFailedError, Uniform, tool
-from tape.tools.cost import Cost
 from tests.profiles import examples
 from tests.tape.tools.helpers import Calls, fixed_action, follow, program, script
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
+from tape.budget.prices import Answer
 from tape.engine.ablations.cost_model import LmCostModel
 from tape.engine.ablations.merger import LmMerger
 from tape.engine.result import EpisodeResult
@@ -81,11 +82,10 @@ class Drawn:
 
     cents: Sequence[int]
 
-    def worst(self) -> Resources:
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
         return Resources({"usd": 5 * CENT})
 
-    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
-        del result, rng
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
         return Resources({"usd": self.cents[int(arguments["part"]) % len(self.cents)] * CENT})
 
 

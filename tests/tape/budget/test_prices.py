@@ -1,0 +1,68 @@
+"""One language of prices: what a call costs is the same for a tool, a guard and a gateway."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tape.budget.price_reading import read_price
+from tape.budget.prices import Answer, ByValue, Cost, Fixed, PerArgument, PerToken, Reported
+from tape.budget.resources import STEP, Resources
+from tape.guard.guard import Guard
+from tape.tools.errors import InvalidCallError
+from tape.tools.making import make_tool
+
+CENT = Resources.of(usd="0.01")
+CALL: dict[str, Any] = {"pages": 3, "size": "large", "text": "four"}
+RESULT = {"usage": {"cost": 0.03}}
+PRICES: list[tuple[Any, list[Cost], float]] = [
+    ({"usd": "$0.01"}, [Fixed(CENT)], 0.01),
+    (
+        {"each": {"usd": "$0.01"}, "per": "argument", "argument": "pages", "at_most": 9},
+        [PerArgument(CENT, "pages", 9)],
+        0.03,
+    ),
+    (
+        {"argument": "size", "values": {"small": {"usd": "$0.01"}, "large": {"usd": "$0.04"}}},
+        [ByValue("size", {"small": CENT, "large": CENT + CENT + CENT + CENT}, CENT + CENT + CENT + CENT)],
+        0.04,
+    ),
+    (
+        [{"usd": "$0.01"}, {"each": {"usd": "$0.01"}, "per": "output_tokens", "at_most": 5}],
+        [Fixed(CENT), PerToken(CENT, True, 5, 4)],
+        0.01,
+    ),
+    (
+        {"worst": {"usd": "$0.10"}, "reported": "usage.cost"},
+        [Reported(Resources.of(usd="0.10"), ("usage", "cost"))],
+        0.03,
+    ),
+]
+
+
+def look(pages: int, size: str, text: str) -> dict[str, Any]:
+    """Look it up."""
+    del pages, size, text
+    return RESULT
+
+
+@pytest.mark.parametrize(("written", "parts", "took"), PRICES)
+def test_a_price_is_the_same_in_a_tool_a_guard_and_in_objects(written: Any, parts: list[Cost], took: float) -> None:
+    price, guard = read_price(written, ()), Guard("$9", tools={"look": written})
+    item = make_tool(look, cost=written)
+    worst = sum((part.worst() for part in parts), Resources())
+    assert price.worst() + STEP == item.worst == guard.tools["look"].worst() == worst + STEP
+    used = sum((part.actual(CALL, Answer("", RESULT)) for part in parts), Resources())
+    assert price.actual(CALL, Answer("", RESULT)) == used == Resources.of(usd=str(took))
+    assert item.used(CALL, RESULT, random.Random(0)) == used + STEP
+    with guard.tool("look", CALL) as charge:
+        charge.answered(structured=RESULT)
+    assert guard.left()["spent_in_session"]["usd"] == took
+
+
+def test_a_call_that_is_larger_than_its_price_allows_is_refused_before_it_is_made() -> None:
+    item = make_tool(look, cost={"each": {"usd": "$0.01"}, "per": "argument", "argument": "pages", "at_most": 2})
+    with pytest.raises(InvalidCallError, match="the argument pages has 3 units; at most 2 are priced"):
+        item.checked(CALL)
