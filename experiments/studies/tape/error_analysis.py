@@ -23,7 +23,7 @@ from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.simulator import step
 from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import parse
-from tape.analysis.error_rates import Decision, JudgedEpisode, bounds, error_rates
+from experiments.studies.tape.error_rates import Decision, JudgedEpisode, bounds, error_rates
 from tape.errors import ConfigError, RunDirectoryError, TapeError, TraceError
 from tape.protocols import Action, Task
 from tape.protocols.prompt_format import PromptFormat
@@ -230,9 +230,9 @@ def judge_record(directory: RunDirectory, record: Mapping[str, Any], judges: Jud
 def error_table(directory: RunDirectory, judges: Judges | None = None) -> list[dict[str, Any]]:
     """One row per configuration: what it is, how many episodes and successes, every rate and the bounds.
 
-    Each rate of :data:`tape.analysis.error_rates.RATES`, and ``draw_error``, is a dictionary with the fields of
-    :class:`tape.analysis.error_rates.Rate`; ``success`` has the same fields; ``bounds`` is a list with those of
-    :class:`tape.analysis.error_rates.Bounds`. Raises like :func:`judge_run`.
+    Each rate of :data:`~experiments.studies.tape.error_rates.RATES`, and ``draw_error``, is a dictionary with the fields
+    of :class:`~experiments.studies.tape.error_rates.Rate`; ``success`` has the same fields; ``bounds`` is a list with
+    those of :class:`~experiments.studies.tape.error_rates.Bounds`. Raises like :func:`judge_run`.
     """
     return table_of(judge_run(directory, judges), directory.configurations())
 

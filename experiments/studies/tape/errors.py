@@ -15,9 +15,9 @@ from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE, Method
 from experiments.harness.standard import INTERVALS, both_against_all, role
 from experiments.studies.tape.error_analysis import Judges, judge_record, table_of
+from experiments.studies.tape.error_rates import Decision, JudgedEpisode
 from experiments.studies.tape.examples import sampling_errors
 from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
-from tape.analysis.error_rates import Decision, JudgedEpisode
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value

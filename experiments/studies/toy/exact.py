@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import comb, fsum
 
+from experiments.studies.toy.bounds import ErrorRates
 from experiments.studies.toy.world import N_ACTIONS, Shares, World
-from tape.analysis.bounds import ErrorRates
 
 
 @dataclass(frozen=True)

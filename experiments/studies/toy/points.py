@@ -10,9 +10,9 @@ from statistics import fmean
 from typing import Any
 
 from experiments.studies.toy import exact, sampled
+from experiments.studies.toy.bounds import ErrorRates, path_bound, plan_and_act_bound, react_bound, tape_bound
 from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.world import KINDS, World, make
-from tape.analysis.bounds import ErrorRates, path_bound, plan_and_act_bound, react_bound, tape_bound
 from tape.seeds import derive
 from tape.statistics import wilson
 

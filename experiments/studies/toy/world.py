@@ -15,7 +15,7 @@ from envs.sokoban.generator import generate
 from envs.sokoban.oracle import Oracle
 from envs.sokoban.simulator import step
 from envs.sokoban.state import ACTIONS, Level, State
-from tape.analysis.bounds import ErrorRates
+from experiments.studies.toy.bounds import ErrorRates
 
 N_ACTIONS = 4
 DEAD = -1

@@ -15,8 +15,8 @@ from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.xsb import parse, write
 from experiments.studies.tape.error_analysis import Judge, error_table, judge_episode, judge_run, main, markdown
+from experiments.studies.tape.error_rates import JudgedEpisode, error_rates
 from tape import ReactAgent, TapeAgent
-from tape.analysis.error_rates import JudgedEpisode, error_rates
 from tape.cli import main as tape_main
 from tape.lm.base import Request
 from tape.runner.directory import RunDirectory

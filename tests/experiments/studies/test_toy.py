@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from experiments.harness import places
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import exact, points
+from experiments.studies.toy.bounds import plan_and_act_bound, react_bound, tape_bound
 from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.world import KINDS, Chain, Sokoban, World, make
-from tape.analysis.bounds import plan_and_act_bound, react_bound, tape_bound
 from tests.profiles import examples
 
 RESULTS = places.RESULTS / "toy" / "toy.json"

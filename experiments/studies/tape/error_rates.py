@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from tape.analysis.bounds import ErrorRates, path_bound, react_bound, tape_bound
+from experiments.studies.toy.bounds import ErrorRates, path_bound, react_bound, tape_bound
 from tape.errors import ConfigError
 from tape.protocols import Action
 from tape.statistics import wilson
@@ -234,7 +234,7 @@ def _rate(numerators: Sequence[int], denominators: Sequence[int], levels: Sequen
 
 @dataclass(frozen=True)
 class Bounds:
-    """A level's measured success beside the bounds of :mod:`tape.analysis.bounds` at the measured rates.
+    """A level's measured success beside the bounds of :mod:`experiments.studies.toy.bounds` at the measured rates.
 
     Attributes:
         level: The level.

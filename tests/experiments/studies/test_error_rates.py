@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.analysis.bounds import ErrorRates, react_bound, tape_bound
-from tape.analysis.error_rates import (
+from experiments.studies.tape.error_rates import (
     RATES,
     Decision,
     JudgedEpisode,
@@ -18,6 +17,7 @@ from tape.analysis.error_rates import (
     error_rates,
     ratio_interval,
 )
+from experiments.studies.toy.bounds import ErrorRates, react_bound, tape_bound
 from tape.errors import ConfigError
 from tape.statistics import wilson
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tape.analysis.bounds import (
+from experiments.studies.toy.bounds import (
     ErrorRates,
     effective_sampling_error,
     path_bound,
