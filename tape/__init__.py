@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from tape.cgdp.agents.react_search import ReactSearchAgent as ReactSearchAgent
     from tape.cgdp.settings import CgdpSettings as CgdpSettings
     from tape.choice import Choice as Choice
+    from tape.choice import schedule as schedule
     from tape.choice import select as select
+    from tape.choice import select_in as select_in
     from tape.engine.graph import PlanGraph as PlanGraph
     from tape.engine.result import EpisodeResult as EpisodeResult
     from tape.engine.settings import TapeConfig as TapeConfig
@@ -109,7 +111,9 @@ _WHERE = {
     "open_model": "tape.lm.registry",
     "plan_fanout": "tape.lm.fanout",
     "read_trace": "tape.trace",
+    "schedule": "tape.choice",
     "select": "tape.choice",
+    "select_in": "tape.choice",
     "solve": "solvers",
     "tool": "tape.tools",
 }

@@ -33,6 +33,11 @@ class Answer:
         text: The text of its contents.
         structured: Its structured content, or what a function returned; None where a call failed.
         rng: Draws what is simulated.
+
+    Examples:
+        >>> from tape.tools import Answer, Fixed
+        >>> Fixed.of(usd="0.01").actual({}, Answer("a text"))["usd"]
+        10000
     """
 
     text: str = ""

@@ -96,9 +96,9 @@ class Scheduled:
         critical: It lies on the longest chain: were it later, the plan would end later.
 
     Examples:
-        >>> from tape import select
+        >>> from tape import schedule
         >>> steps = {"clean": [{"name": "quick", "usd": 1, "seconds": 5}], "join": [{"name": "hash", "seconds": 20}]}
-        >>> choice = select(steps, after={"join": ["clean"]}, budget={"usd": 2})
+        >>> choice = schedule(steps, after={"join": ["clean"]}, budget={"usd": 2})
         >>> [(one.step, one.variant, int(one.start), int(one.end)) for one in choice.schedule]
         [('clean', 'quick', 0, 5), ('join', 'hash', 5, 25)]
     """

@@ -71,10 +71,19 @@ class Asked:
     cost: object
     value: object
     caps: Mapping[str, Decimal]
-    start: Any
-    goals: Any
-    horizon: int | None
-    variants: Mapping[Any, Sequence[Any]] | None
+    start: Any = None
+    goals: Any = None
+    horizon: int | None = None
+    variants: Mapping[Any, Sequence[Any]] | None = None
+
+
+def is_graph(given: object) -> bool:
+    """Whether something is a plan graph, or one of networkx."""
+    return _is_plan_graph(given) or all(hasattr(given, name) for name in ("is_directed", "nodes", "edges"))
+
+
+def _is_plan_graph(given: object) -> bool:
+    return hasattr(given, "usable_edges") and hasattr(given, "path_problem")
 
 
 def options_of(plans: Any, asked: Asked) -> Options:
@@ -84,15 +93,11 @@ def options_of(plans: Any, asked: Asked) -> Options:
         ConfigError: What was given is malformed, or a cost is missing or unknown.
         GraphError: The same of a graph.
     """
-    is_plan_graph = hasattr(plans, "usable_edges") and hasattr(plans, "path_problem")
-    is_networkx = hasattr(plans, "is_directed") and hasattr(plans, "nodes") and hasattr(plans, "edges")
-    if not is_plan_graph and not is_networkx:
+    if not is_graph(plans):
         return _of_lists(plans, asked)
-    if asked.variants is not None:
-        raise ConfigError("variants= goes with lists of steps; in a graph, add an edge for each variant")
     if asked.start is None:
         raise ConfigError("start= is needed for a graph: the node where plans begin")
-    return _of_plan_graph(plans, asked) if is_plan_graph else _of_networkx(plans, asked)
+    return _of_plan_graph(plans, asked) if _is_plan_graph(plans) else _of_networkx(plans, asked)
 
 
 # --- lists of steps -----------------------------------------------------------------------------
@@ -100,9 +105,6 @@ def options_of(plans: Any, asked: Asked) -> Options:
 
 def _of_lists(plans: Any, asked: Asked) -> Options:
     """Each plan is a chain of its own behind a first edge that chooses it and earns the value of the plan itself."""
-    for name in ("start", "goals", "horizon"):
-        if getattr(asked, name) is not None:
-            raise ConfigError(f"{name}= goes with graphs, not with lists of steps")
     lists = _lists(plans)
     gains, value = _plan_values(asked.value, len(lists))
     read_cost, read_value = cost_reader(asked.cost, asked.caps), value_reader(value)

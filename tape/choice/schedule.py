@@ -25,7 +25,7 @@ _SEARCH_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What `select` was given beside the steps and the budget."""
+    """What `tape.schedule` was given beside the steps and the budget."""
 
     after: Mapping[Any, Iterable[Any]] | None = None
     parallel: int | None = None
@@ -43,24 +43,13 @@ class _Way:
     tool: str
 
 
-def require_none(**given: object) -> None:
-    """Refuse what does not go with a dict of steps.
-
-    Raises:
-        ConfigError: Names it.
-    """
-    for name, one in given.items():
-        if one is not None:
-            raise ConfigError(f"{name}= does not go with a dict of steps; a variant says what it takes and is worth")
-
-
 def select_schedule(
     steps: Mapping[Any, Any], limits: Limits, caps: Mapping[str, Decimal], texts: Mapping[str, str]
 ) -> Choice:
     """The best variants and their starts within all caps.
 
     Args:
-        steps: Lists of variants by step; see `tape.select`.
+        steps: Lists of variants by step; see `tape.schedule`.
         limits: What waits for what, what may run at once, and what is best.
         caps: The budgets, in units.
         texts: The budgets as they were written.

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
-from functools import partial
 from typing import Any
 
-import solvers
-from solvers import PathProblem, Status
 from tape.budget import Resources, kinds
 from tape.budget.units import nearest
-from tape.choice.amounts import WIDE, as_written, caps_of, digits, plain, require_apart, told_apart, whole, written
-from tape.choice.answer import Choice, More, Why
-from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
-from tape.choice.options import Asked, Option, Options, options_of
-from tape.choice.ranking import LOOK, Ranking, comparable
-from tape.choice.schedule import Limits, require_none, select_schedule
-from tape.errors import ConfigError, GraphError, TapeError
+from tape.choice.amounts import as_written, caps_of, require_apart
+from tape.choice.answer import Choice
+from tape.choice.options import Asked, Options, is_graph, options_of
+from tape.choice.schedule import Limits, select_schedule
+from tape.choice.search import PlanSearch
+from tape.errors import ConfigError
+from tape.reading import short
 
 
 def select(
@@ -30,15 +25,8 @@ def select(
     budget: Mapping[str, Any] | str | None = None,
     k: int = 3,
     variants: Mapping[Any, Sequence[Any]] | None = None,
-    start: Any = None,
-    goals: Any = None,
-    horizon: int | None = None,
     frontier: Sequence[str] = (),
     epsilon: float = 0.0,
-    after: Mapping[Any, Any] | None = None,
-    parallel: int | None = None,
-    at_once: Mapping[str, int] | None = None,
-    aim: str = "value",
 ) -> Choice:
     """Pick the best plan that keeps every budget, proven by an exact solver; docs/reference/select.md has every rule.
 
@@ -47,32 +35,21 @@ def select(
     ``"$0.02"``, ``"250 ms"`` or ``"10k"``, read exactly. A step without any cost, or with None for one, is an error.
 
     Args:
-        plans: Plans, each a list of steps (anything that ``==`` compares); or a dict of steps, all of which are done,
-            each with a list of variants: dicts of amounts by resource and, if any, ``name``, ``value`` and ``tool``; or
-            a directed graph whose paths from `start` to a goal are the plans: a `tape.PlanGraph`, or one of networkx
-            with `cost`, `reward` (or `value`) and `action` on edges, and `reward` (or `value`) and `goal` on nodes.
-        cost: What each step takes: a dict by step, or a function of one. In a graph the edge's own where it has none.
-        value: What each step is worth: a dict by step (0 where it has no entry), a function, or, for lists of steps, a
-            list with the worth of each plan. In a graph it replaces what the edges earn.
+        plans: Plans, each a list of steps (anything that ``==`` compares).
+        cost: What each step takes: a dict by step, or a function of one.
+        value: What each step is worth: a dict by step (0 where it has no entry), a function, or a list with the worth
+            of each plan.
         budget: The caps, as amounts by resource, a `tape.Budget`, or a text as in ``"usd=0.05,seconds=30"``.
         k: How many plans, the best and its alternatives, at least 1.
-        variants: For lists of steps: by step, the steps one of which is taken in its place.
-        start: For graphs: the node where plans begin.
-        goals: For graphs: the nodes where plans may end, or one of them; by default those that the graph declares.
-        horizon: For graphs: the most steps of a plan; needed where going round a circle earns for nothing.
+        variants: By step, the steps one of which is taken in its place.
         frontier: Criteria, resources and ``"value"``, for `Choice.frontier`. Budgets of these are no limit there.
         epsilon: Needed for more than three criteria: how much more of each some plan there may take than the best.
-        after: For a dict of steps: by step, those that must have ended before it starts.
-        parallel: For a dict of steps: the most at once.
-        at_once: For a dict of steps: the most at once by tool.
-        aim: For a dict of steps: ``"value"``, or the resource of which as little as possible is to be used.
 
     Returns:
         The choice, true if a plan was found.
 
     Raises:
         ConfigError: An argument is malformed, a cost is missing or unknown, or an amount is in a wrong unit.
-        GraphError: The same of a graph; or it has no goal, or needs a horizon.
 
     Examples:
         >>> from tape import select
@@ -81,17 +58,99 @@ def select(
         >>> print(choice.plan, choice.left["usd"])
         ['search', 'write'] 0.02
     """
-    caps, limits = caps_of(budget), Limits(after, parallel, at_once, aim)
-    _require_counts(k, horizon)
     if isinstance(plans, Mapping):
-        require_none(cost=cost, value=value, variants=variants, start=start, goals=goals, horizon=horizon)
-        require_none(frontier=frontier or None)
-        return select_schedule(plans, limits, caps, as_written(budget))
-    if limits != Limits():
-        raise ConfigError("after=, parallel=, at_once= and aim= go with a dict of steps, each with its variants")
-    found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
-    _require_named(caps, found, cost)
-    return _Search(found, caps, as_written(budget)).answer(k, frontier, epsilon)
+        raise ConfigError("plans= is a dict; steps that wait for each other go with tape.schedule(steps, after=...)")
+    if is_graph(plans):
+        raise ConfigError("plans= is a graph; its paths are chosen from by tape.select_in(graph, start=...)")
+    asked = Asked(cost, value, caps_of(budget), variants=variants)
+    return _chosen(plans, asked, budget, k).answer(k, frontier, epsilon)
+
+
+def select_in(
+    graph: Any,
+    *,
+    start: Any,
+    goals: Any = None,
+    horizon: int | None = None,
+    cost: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    value: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    budget: Mapping[str, Any] | str | None = None,
+    k: int = 3,
+    frontier: Sequence[str] = (),
+    epsilon: float = 0.0,
+) -> Choice:
+    """As `select`, of the paths of a graph.
+
+    Args:
+        graph: A directed graph whose paths from `start` to a goal are the plans: a `tape.PlanGraph`, or one of networkx
+            with `cost`, `reward` (or `value`) and `action` on edges, and `reward` (or `value`) and `goal` on nodes.
+        start: The node where plans begin.
+        goals: The nodes where plans may end, or one of them; by default those that the graph declares.
+        horizon: The most steps of a plan; needed where going round a circle earns for nothing.
+        cost: See `select`; by default the edges' own.
+        value: See `select`; it replaces what the edges earn.
+        budget: See `select`.
+        k: See `select`.
+        frontier: See `select`.
+        epsilon: See `select`.
+
+    Raises:
+        ConfigError: As `select`.
+        GraphError: The same of a graph; or it has no goal, or needs a horizon.
+
+    Examples:
+        >>> import networkx as nx
+        >>> from tape import select_in
+        >>> flow = nx.DiGraph()
+        >>> flow.add_edge("draft", "done", action="review", cost={"usd": "$0.20"})
+        >>> select_in(flow, start="draft", goals="done", budget={"usd": "$1"}).plan
+        ['review']
+    """
+    if not is_graph(graph):
+        raise ConfigError(f"graph={short(graph)}: expected a directed graph; lists of steps go with tape.select(plans)")
+    asked = Asked(cost, value, caps_of(budget), start, goals, horizon)
+    return _chosen(graph, asked, budget, k).answer(k, frontier, epsilon)
+
+
+def schedule(
+    steps: Mapping[Any, Any],
+    *,
+    budget: Mapping[str, Any] | str | None = None,
+    after: Mapping[Any, Any] | None = None,
+    parallel: int | None = None,
+    at_once: Mapping[str, int] | None = None,
+    aim: str = "value",
+) -> Choice:
+    """As `select`, of steps that are all done, each in one of its variants: which, and when each starts.
+
+    Args:
+        steps: By step a list of variants: dicts of amounts by resource and, if any, ``name``, ``value`` and ``tool``.
+        budget: See `select`.
+        after: By step, those that must have ended before it starts.
+        parallel: The most at once.
+        at_once: The most at once by tool.
+        aim: ``"value"``, or the resource of which as little as possible is to be used.
+
+    Raises:
+        ConfigError: As `select`.
+
+    Examples:
+        >>> from tape import schedule
+        >>> steps = {"load": [{"name": "quick", "seconds": 5}], "join": [{"name": "hash", "seconds": 9}]}
+        >>> float(schedule(steps, after={"join": ["load"]}, budget={"seconds": 60}).spent["seconds"])
+        14.0
+    """
+    if not isinstance(steps, Mapping):
+        raise ConfigError(f"steps={short(steps)}: expected a dict of steps, each with its variants")
+    return select_schedule(steps, Limits(after, parallel, at_once, aim), caps_of(budget), as_written(budget))
+
+
+def _chosen(plans: Any, asked: Asked, budget: Mapping[str, Any] | str | None, k: int) -> PlanSearch:
+    """The problem of what was given, checked."""
+    _require_counts(k, asked.horizon)
+    found = options_of(plans, asked)
+    _require_named(asked.caps, found, asked.cost)
+    return PlanSearch(found, asked.caps, as_written(budget))
 
 
 def _require_counts(k: object, horizon: object) -> None:
@@ -120,229 +179,3 @@ def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) ->
                 f"{', '.join(sorted(named))}; a step that takes none of it says {{{name!r}: 0}}"
             )
     require_apart({**caps, **dict.fromkeys(named)})
-
-
-class _Search:
-    """The problem of some options under some budgets, and its answers.
-
-    Args:
-        found: The options.
-        caps: The budgets.
-        texts: The budgets as they were written, where that was with a unit.
-
-    Raises:
-        GraphError: No horizon is given, and none is enough.
-    """
-
-    def __init__(self, found: Options, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
-        self._found, self._caps, self._texts = found, dict(caps), texts
-        costs = [option.cost for option in found.options]
-        self._gains = [option.gain for option in found.options]
-        unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
-        named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
-        self._resources = [name for name in named if name not in unknown]
-        # Whole numbers of the finest digit that any amount of a resource has.
-        self._digits = {
-            name: digits([*(cost.get(name) or Decimal(0) for cost in costs), caps.get(name, Decimal(0))])
-            for name in self._resources
-        }
-        self._worth = whole(self._gains)
-        problem = PathProblem(
-            n_nodes=len(found.names),
-            edges=[(option.tail, option.head) for option in found.options],
-            rewards=[0] * len(found.names),
-            costs=[[self._count(name, cost.get(name)) for name in caps] for cost in costs],
-            budgets=[self._count(name, cap) for name, cap in caps.items()],
-            start=found.start,
-            terminals=found.ends,
-            horizon=1 if found.moves is None else found.moves,
-            resources=list(caps),
-            objective="visit",
-        )
-        if found.moves is None:
-            worth, rounded = comparable(self._worth, len(found.names), 0)  # of circles, to see which of them earn
-            problem = replace(problem, edge_rewards=[*map(float, self._gains)] if rounded else worth)
-            problem = replace(problem, horizon=self._enough(problem))
-        self._problem, self._ranking = problem, Ranking(problem, self._worth)
-        self._plain = self._ranking.plain
-
-    def _count(self, name: str, amount: Decimal | None) -> int:
-        return int((amount or Decimal(0)).scaleb(self._digits[name], context=WIDE))
-
-    def _amount(self, name: str, count: int) -> Decimal:
-        return plain(Decimal(count).scaleb(-self._digits[name], context=WIDE))
-
-    def _written(self, name: str, count: int) -> str:
-        """A count as people read it; a budget as it was written."""
-        if name in self._texts and count == self._count(name, self._caps[name]):
-            return self._texts[name]
-        return written(name, self._amount(name, count))
-
-    def _enough(self, problem: PathProblem) -> int:
-        try:
-            return solvers.enough_moves(problem)
-        except solvers.EndlessError as error:
-            circle = [self._found.options[edge] for edge in error.circle]
-            steps = "".join(f"{self._found.names[one.tail]} --{one.step}--> " for one in circle)
-            raise GraphError(
-                f"the circle {steps}{self._found.names[circle[0].tail]} has no end: {error.reason}; say how many steps "
-                "a plan may have by horizon="
-            ) from error
-
-    def answer(self, k: int, frontier: Sequence[str], epsilon: float) -> Choice:
-        """The best path with its reason, k - 1 alternatives at most, and the frontier that is asked for."""
-        paths = self.best(k)
-        first, *others = [self.choice(path) for path in paths] or [self.nothing()]
-        first = replace(first, why=self.why(paths[0], first) if paths else self.why_not())
-        return replace(first, alternatives=tuple(others), frontier=self.frontier(frontier, epsilon))
-
-    # --- paths ------------------------------------------------------------------------------
-
-    def best(self, k: int) -> list[tuple[int, ...]]:
-        """The k best paths, by option, no two with the same steps and none with a circle that is for nothing."""
-        if self._found.lists:
-            return self._distinct(k)
-        paths = self._ranking.best(k)
-        if not any(map(self._circles_for_nothing, paths)):
-            return paths
-        asked = 0
-
-        def unwanted(edges: Sequence[int]) -> bool:
-            nonlocal asked
-            asked += 1
-            return asked > LOOK or self._circles_for_nothing(edges)
-
-        return self._ranking.best(k, unwanted)
-
-    def _distinct(self, k: int) -> list[tuple[int, ...]]:
-        asked = k
-        while True:
-            paths = self._ranking.best(asked)
-            kept: list[tuple[int, ...]] = []
-            seen: list[list[Any]] = []
-            for path in paths:
-                steps = self.choice(path).plan or []
-                if steps not in seen:
-                    seen.append(steps)
-                    kept.append(path)
-            if len(kept) >= k or len(paths) < asked or asked >= LOOK:
-                return kept[:k]
-            asked *= 4
-
-    def _circles_for_nothing(self, path: Sequence[int]) -> bool:
-        """Whether a part that comes back to its beginning could be cut out without losing value."""
-        start, again = self._found.start, self._found.again
-        value = Fraction(0)
-        # Of each node, the highest value that the path had there. Where a path has to have a step, nothing can
-        # be cut out between the very beginning and an end at the start.
-        best = {start: value}
-        for option in self._options(path):
-            value += option.gain
-            if value <= best.get(option.head, value - 1):
-                return True
-            best[option.head] = value
-            if option.head == start and again is not None:
-                best[again] = value
-        return False
-
-    def _options(self, path: Sequence[int]) -> list[Option]:
-        return [self._found.options[edge] for edge in path]
-
-    def choice(self, path: Sequence[int]) -> Choice:
-        """A path as an answer."""
-        spent = self._spent(path)
-        return Choice(
-            plan=[option.step for option in self._options(path) if option.listed],
-            spent={name: self._amount(name, count) for name, count in spent.items()},
-            left={name: self._amount(name, self._count(name, cap) - spent[name]) for name, cap in self._caps.items()},
-            value=float(sum(self._gains[edge] for edge in path)),
-        )
-
-    def _spent(self, path: Sequence[int]) -> dict[str, int]:
-        taken = self._options(path)
-        return {name: sum(self._count(name, option.cost.get(name)) for option in taken) for name in self._resources}
-
-    def nothing(self) -> Choice:
-        """The answer where no plan fits."""
-        return Choice(None, {}, {name: plain(cap) for name, cap in self._caps.items()}, None)
-
-    def frontier(self, criteria: Sequence[str], epsilon: float) -> tuple[Choice, ...]:
-        """The non-dominated plans; none where no criteria are given."""
-        names = criteria_of(criteria, epsilon, self._resources, valued=any(self._gains))
-        if not names:
-            return ()
-        costs = [option.cost for option in self._found.options]
-        rows = {name: [self._count(name, cost.get(name)) for cost in costs] for name in names if name != VALUE}
-        valued = VALUE in names
-        moves, most = self._found.moves, len(self._found.names)
-
-        def enough(problem: PathProblem) -> int:
-            return moves if moves is not None else self._enough(problem) if valued else max(1, most - 1)
-
-        return tuple(map(self.choice, frontier_paths(unlimited(self._plain, rows, enough), names, epsilon)))
-
-    def _more(self, now: Choice) -> dict[str, More]:
-        """What more of each budget alone would buy."""
-
-        def choose(name: str, cap: Decimal) -> Choice:
-            search = _Search(self._found, {**self._caps, name: cap}, {})
-            return next(map(search.choice, search.best(1)), search.nothing())
-
-        return more_of_each(self._without_limit(), self._amount, choose, now)
-
-    def _without_limit(self) -> PathProblem:
-        return replace(self._plain, horizon=None) if self._found.enough else self._plain
-
-    # --- reasons ----------------------------------------------------------------------------
-
-    def why(self, path: Sequence[int], chosen: Choice) -> Why:
-        """What stood between the chosen plan and the best one without budgets."""
-        if not self._caps:
-            return Why("Nothing is capped.")
-        if not any(option.gain for option in self._found.options):
-            return Why("All plans are worth the same; of those that fit, this one takes the least of the budgets.")
-        free = replace(self._problem, budgets=[], costs=[], resources=[])
-        try:
-            if self._found.moves is None:
-                free = replace(free, horizon=solvers.enough_moves(free))
-        except solvers.EndlessError:
-            endless = "Without budgets there is no best plan: one could go round a circle that earns for ever."
-            return Why(endless, look=partial(self._more, chosen))
-        (best,) = Ranking(free, self._worth).best(1)
-        value = sum((option.gain for option in self._options(best)), Fraction(0))
-        if value <= sum((option.gain for option in self._options(path)), Fraction(0)):
-            return Why("No budget stood in the way: without them no plan is worth more.")
-        spent = self._spent(best)
-        short = tuple(name for name, cap in self._caps.items() if spent[name] > self._count(name, cap))
-        takes = " and ".join(
-            f"{self._written(name, spent[name])} ({self._written(name, self._count(name, self._caps[name]))} given)"
-            for name in short
-        )
-        plan = [option.step for option in self._options(best) if option.listed]
-        better, worse = told_apart(float(value), chosen.value or 0.0)
-        return Why(
-            f"{' and '.join(short)} stood in the way of {plan!r}, worth {better} instead of {worse}: it takes {takes}.",
-            short,
-            look=partial(self._more, chosen),
-            known=plan,
-        )
-
-    def why_not(self) -> Why:
-        """Which budgets bind, and the least that would do."""
-        found = solvers.explain(self._without_limit())
-        if found.status is not Status.INFEASIBLE:
-            raise TapeError(f"the solver found no plan, and its explanation is {found.status}: {found}")
-
-        def amount(name: str, count: float) -> str:
-            return self._written(name, int(count))
-
-        text = found.text(
-            amount, lambda node: self._found.names[node], lambda edge: self._found.describe(self._found.options[edge])
-        )
-        least = {
-            need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets
-        }
-        together = {name: self._amount(name, count) for name, count in found.together.items()}
-        short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
-        look = partial(self._more, self.nothing())
-        return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {}, look)

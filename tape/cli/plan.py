@@ -15,7 +15,7 @@ _KEYS = ("plans", "cost", "value", "variants", "budget")
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0 with a plan, 1 without."""
     args = _parser().parse_args(argv)
-    from tape import select
+    from tape import select, select_in
     from tape.choice.amounts import caps_of, written
     from tape.errors import ConfigError
     from tape.files import replace_file
@@ -26,7 +26,8 @@ def main(argv: Sequence[str]) -> int:
     plans, asked = _read(args)
     criteria = tuple(name.strip() for name in args.frontier.split(",")) if args.frontier else ()
     caps = caps_of(asked["budget"])
-    choice = select(plans, **asked, frontier=criteria, epsilon=args.epsilon)
+    choose = select_in if "start" in asked else select
+    choice = choose(plans, **asked, frontier=criteria, epsilon=args.epsilon)
     if choice.plan is not None:
         print(*choice.plan, sep="\n")
         takes = ", ".join(written(name, amount) for name, amount in choice.spent.items())

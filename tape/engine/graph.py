@@ -33,7 +33,7 @@ class PlanGraph:
         render: A picture of a state (``Domain.render``); the key by default.
 
     Examples:
-        >>> from tape import PlanGraph, Resources, select
+        >>> from tape import PlanGraph, Resources, select_in
         >>> graph = PlanGraph()
         >>> graph.fold(["home", "station", "office"], ["bus", "train"])
         ['home', 'station', 'office']
@@ -42,7 +42,7 @@ class PlanGraph:
         >>> for edge, price in zip(graph.edges(), ("2.50", "3", "24")):
         ...     graph.set_cost(edge.id, Resources.of(usd=price))
         >>> graph.set_goal("office")
-        >>> select(graph, start="home", budget={"usd": "$6"}).plan
+        >>> select_in(graph, start="home", budget={"usd": "$6"}).plan
         ['bus', 'train']
     """
 

@@ -81,7 +81,7 @@ PUBLIC: Mapping[str, Page] = {
     "select": Page(
         "Select",
         "The best of some plans within a budget, without a model.",
-        _of("tape", "select Choice") | _of("tape.choice", "More Scheduled Why"),
+        _of("tape", "select select_in schedule Choice") | _of("tape.choice", "More Scheduled Why"),
     ),
     "tools": Page(
         "Tools",
@@ -89,7 +89,7 @@ PUBLIC: Mapping[str, Page] = {
         _of("tape", "tool Tool ToolEnvironment mcp_tools")
         | _of(
             "tape.tools",
-            "Toolbox FreeText Fixed PerUnit Uniform Likely learned ToolError ToolFailedError ToolWarning",
+            "Toolbox FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError ToolWarning",
         )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")
         | _of(

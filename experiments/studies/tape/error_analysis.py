@@ -230,9 +230,9 @@ def judge_record(directory: RunDirectory, record: Mapping[str, Any], judges: Jud
 def error_table(directory: RunDirectory, judges: Judges | None = None) -> list[dict[str, Any]]:
     """One row per configuration: what it is, how many episodes and successes, every rate and the bounds.
 
-    Each rate of :data:`~experiments.studies.tape.error_rates.RATES`, and ``draw_error``, is a dictionary with the fields
-    of :class:`~experiments.studies.tape.error_rates.Rate`; ``success`` has the same fields; ``bounds`` is a list with
-    those of :class:`~experiments.studies.tape.error_rates.Bounds`. Raises like :func:`judge_run`.
+    Each rate of :data:`~experiments.studies.tape.error_rates.RATES`, and ``draw_error``, is a dictionary with the
+    fields of :class:`~experiments.studies.tape.error_rates.Rate`; ``success`` has the same fields; ``bounds`` is a list
+    with those of :class:`~experiments.studies.tape.error_rates.Bounds`. Raises like :func:`judge_run`.
     """
     return table_of(judge_run(directory, judges), directory.configurations())
 

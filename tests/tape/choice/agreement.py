@@ -11,7 +11,7 @@ import pytest
 
 import solvers
 from solvers import Status
-from tape import Choice, select
+from tape import Choice, select, select_in
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 from tests.tape.choice import brute
@@ -90,18 +90,18 @@ def check_graph(given: Graph, *, magnitudes: bool = False) -> str:
     if ends is None:
         for form in forms:
             with pytest.raises(GraphError, match="no path can end anywhere"):
-                select(form, start=given.start, budget=given.caps)
+                select_in(form, start=given.start, budget=given.caps)
         return "graph: no end"
     if brute.endless(given, ends, given.caps):
         for form in forms:
             with pytest.raises(GraphError, match=r"the circle .* has no end"):
-                select(form, start=given.start, budget=given.caps)
+                select_in(form, start=given.start, budget=given.caps)
         with pytest.raises(GraphError, match=r"the circle .* has no end"):
             given.plan_graph().path_problem(given.start, counts(given.caps))
         return "graph: endless"
     expected = brute.ranked_graph(given, ends, given.caps)
     for form in forms:
-        choice = select(form, start=given.start, budget=given.caps, k=K)
+        choice = select_in(form, start=given.start, budget=given.caps, k=K)
         same_plans(choice, expected, given.caps)
     by_problem(given, forms[0], expected, magnitudes=magnitudes)
     if not choice:

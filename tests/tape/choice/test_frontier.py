@@ -13,7 +13,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from tape import Choice, ConfigError, select
+from tape import Choice, ConfigError, select, select_in
 from tape.errors import GraphError
 from tests.tape.choice import brute
 from tests.tape.choice.brute import Found
@@ -110,9 +110,9 @@ def check_graph(seed: int) -> str:
     form = given.plan_graph()
     if "value" in names and brute.endless(given, ends, without(given, *names)):
         with pytest.raises(GraphError, match=r"the circle .* has no end.*horizon="):
-            select(form, start=given.start, budget=given.caps, frontier=names)
+            select_in(form, start=given.start, budget=given.caps, frontier=names)
         return "graph: endless without the budgets of the criteria"
-    choice = select(form, start=given.start, budget=given.caps, frontier=names)
+    choice = select_in(form, start=given.start, budget=given.caps, frontier=names)
     if "value" in names:
         same_frontier(choice, names, brute.ranked_graph(given, ends, without(given, *names)))
     elif names:
@@ -199,13 +199,13 @@ def test_a_circle_that_earns_for_ever_has_a_next_cap() -> None:
     flow.add_edge("a", "a", action="dig", cost={"steps": 1}, value=1)
     flow.add_edge("a", "end", action="stop", cost={"steps": 1})
     flow.nodes["end"]["goal"] = True
-    choice = select(flow, start="a", budget={"steps": 3})
+    choice = select_in(flow, start="a", budget={"steps": 3})
     assert choice.plan == ["dig", "dig", "stop"]
     assert (choice.why.more["steps"].cap, choice.why.more["steps"].value) == (4, 3)
     assert "With steps at 4 steps (1 step more), ['dig', 'dig', 'dig', 'stop'] would be worth 3" in str(choice.why)
     with pytest.raises(GraphError, match=r"has no end.* horizon="):
-        select(flow, start="a", budget={"steps": 3}, frontier=("steps", "value"))
-    found = select(flow, start="a", budget={"steps": 3}, horizon=5, frontier=("steps", "value"))
+        select_in(flow, start="a", budget={"steps": 3}, frontier=("steps", "value"))
+    found = select_in(flow, start="a", budget={"steps": 3}, horizon=5, frontier=("steps", "value"))
     assert [one.value for one in found.frontier] == [0, 1, 2, 3, 4]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, select, solve
+from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, schedule, select, select_in, solve
 from tape.choice import ranking
 from tape.cli import main
 from tape.errors import GraphError
@@ -152,9 +152,9 @@ def test_a_resource_by_two_names_is_refused_in_every_form(names: tuple[str, ...]
     with refused:
         select([list(costs)], cost=costs.__getitem__, budget=caps)
     with refused:
-        select(graph, start=0, budget=caps)
+        select_in(graph, start=0, budget=caps)
     with refused:
-        select({step: [cost] for step, cost in costs.items()}, budget=caps)
+        schedule({step: [cost] for step, cost in costs.items()}, budget=caps)
 
 
 def test_names_that_are_only_somewhat_alike_are_two_resources() -> None:
@@ -196,8 +196,8 @@ def test_nothing_stood_in_the_way() -> None:
         (["a", "b"], {}, "a plan is a list of steps, got 'a'; a single plan is given as"),
         ([], {}, "there are no plans"), (3, {}, "expected plans, each a list of steps"),
         ("ab", {}, "expected plans, each a list of steps"), ([["a"]], {"k": True}, "k=True: how many plans"),
-        ([["a"]], {"k": 0}, "k=0: how many plans"), ([["a"]], {"horizon": 3}, "horizon= goes with graphs"),
-        ([["a"]], {"start": "a"}, "start= goes with graphs"), ([["a"]], {"goals": ["a"]}, "goals= goes with graphs"),
+        ([["a"]], {"k": 0}, "k=0: how many plans"), ({"a": []}, {}, "go with tape.schedule"),
+        (nx.DiGraph(), {}, "its paths are chosen from by tape.select_in"),
         ([["a"]], {"variants": ["a"]}, "variants=\\['a'\\]: expected lists of steps by the step"),
         ([["a"]], {"variants": {"a": []}}, "variants of 'a'"),
         ([["a"]], {"variants": {"a": "b"}}, "variants of 'a': expected a list of steps, got 'b'"),
@@ -236,18 +236,18 @@ def workflow(kind: Callable[[], Any] = nx.DiGraph) -> Any:
 
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
 def test_a_networkx_graph_with_attributes(kind: Callable[[], Any]) -> None:
-    choice = select(workflow(kind), start="draft", budget={"usd": "$0.05"})
+    choice = select_in(workflow(kind), start="draft", budget={"usd": "$0.05"})
     assert (choice.plan, choice.value, dict(choice.spent)) == (["lint", "merge"], 0.2, {"usd": Decimal("0.01")})
     assert str(choice.why).startswith("usd stood in the way of ['human review', 'merge'], worth 1 instead of 0.2")
-    assert select(workflow(kind), start="draft", budget="usd=1").plan == ["human review", "merge"]
-    none = select(workflow(kind), start="draft", budget={"usd": "$0.005"})
+    assert select_in(workflow(kind), start="draft", budget="usd=1").plan == ["human review", "merge"]
+    none = select_in(workflow(kind), start="draft", budget={"usd": "$0.005"})
     assert none.why.least == {"usd": Decimal("0.01")}
     assert "'lint' from 'draft' to 'checked' takes usd: $0.01 ($0.005 given)" in str(none.why)
 
 
 def test_costs_and_values_given_by_action_go_before_those_of_edges() -> None:
     given: dict[str, Any] = {"cost": {"human review": "1 cent"}, "value": {"lint": 5}}
-    choice = select(workflow(), start="draft", goals="done", **given, budget={"usd": "$0.05"})
+    choice = select_in(workflow(), start="draft", goals="done", **given, budget={"usd": "$0.05"})
     assert (choice.plan, choice.value) == (["lint", "merge"], 5.0)
     assert [(one.plan, one.value) for one in choice.alternatives] == [(["human review", "merge"], 1.0)]
 
@@ -255,7 +255,7 @@ def test_costs_and_values_given_by_action_go_before_those_of_edges() -> None:
 def test_a_step_without_an_action_is_the_node_that_it_leads_to() -> None:
     graph = nx.DiGraph([("raw", "clean"), ("clean", "train"), ("raw", "train")])
     cost = {"clean": 2, "train": 5}
-    choice = select(graph, start="raw", goals=["train"], cost=cost, value={"clean": 1}, budget={"gpu": 9})
+    choice = select_in(graph, start="raw", goals=["train"], cost=cost, value={"clean": 1}, budget={"gpu": 9})
     assert choice.plan == ["clean", "train"]
     assert choice.left == {"gpu": 2}
 
@@ -267,14 +267,14 @@ def test_a_plan_graph_gives_what_path_problem_gives() -> None:
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources.of(usd={"walk": 0, "train": 3, "taxi": 24}[edge.action]))
     graph.set_edge_reward(2, 1)
-    assert select(graph, start="home", budget={"usd": "$6"}).plan == ["walk", "train"]
-    assert select(graph, start="home", budget={"usd": "$30"}).plan == ["taxi"]
-    assert select(graph, start="home", goals="station", budget={}).plan == ["walk"]
-    assert select(graph, start="home", budget={"usd": 6}, cost={"taxi": {"usd": 1}}).plan == ["taxi"]
+    assert select_in(graph, start="home", budget={"usd": "$6"}).plan == ["walk", "train"]
+    assert select_in(graph, start="home", budget={"usd": "$30"}).plan == ["taxi"]
+    assert select_in(graph, start="home", goals="station", budget={}).plan == ["walk"]
+    assert select_in(graph, start="home", budget={"usd": 6}, cost={"taxi": {"usd": 1}}).plan == ["taxi"]
     graph.set_cost(0, Resources({"usd": None}))
     with pytest.raises(GraphError, match=re.escape("edge 0 (walk): its cost in usd is unknown under a hard cap")):
-        select(graph, start="home", budget={"usd": 6})
-    assert select(graph, start="home", budget={"steps": 6}).spent == {"steps": 0}  # an unknown amount is left out
+        select_in(graph, start="home", budget={"usd": 6})
+    assert select_in(graph, start="home", budget={"steps": 6}).spent == {"steps": 0}  # an unknown amount is left out
 
 
 def circle() -> Any:
@@ -286,24 +286,22 @@ def circle() -> Any:
 
 
 def test_a_circle_that_earns_is_taken_as_often_as_the_budget_allows() -> None:
-    choice = select(circle(), start="a", goals=["end"], budget={"steps": 7})
+    choice = select_in(circle(), start="a", goals=["end"], budget={"steps": 7})
     assert choice.plan == ["b", "a", "b", "a", "b", "end"]
     assert [one.plan for one in choice.alternatives] == [["b", "a", "b", "end"], ["b", "end"]]
     assert "no best plan" in str(choice.why)
     with pytest.raises(GraphError, match=r"the circle .* has no end: .*; say how many steps .* by horizon="):
-        select(circle(), start="a", goals=["end"])
-    assert select(circle(), start="a", goals=["end"], horizon=4).value == 2
-    assert "Every path" not in str(select(circle(), start="a", goals=["end"], budget={"steps": 1}, horizon=1).why)
+        select_in(circle(), start="a", goals=["end"])
+    assert select_in(circle(), start="a", goals=["end"], horizon=4).value == 2
+    assert "Every path" not in str(select_in(circle(), start="a", goals=["end"], budget={"steps": 1}, horizon=1).why)
 
 
 @pytest.mark.parametrize(
     ("changes", "asked", "message"),
     [
-        ({}, {}, "start= is needed for a graph"),
         ({}, {"start": "x"}, "start='x' is no node"),
         ({}, {"start": "draft", "goals": ["x"]}, "goal 'x' is no node"),
         ({}, {"start": "draft", "goals": []}, "goals= names no node"),
-        ({}, {"start": "draft", "variants": {"a": ["b"]}}, "variants= goes with lists of steps"),
         ({}, {"start": "draft", "horizon": 0}, "horizon=0: the most steps, at least 1"),
         ({"goal": False}, {"start": "draft"}, "no path can end anywhere: declare a goal by goals="),
         ({"reward": 1, "value": 1}, {"start": "draft"}, "node 'done' has both `reward` and `value`"),
@@ -315,25 +313,32 @@ def test_what_is_wrong_with_a_graph_is_named(changes: dict[str, Any], asked: dic
     graph = workflow()
     graph.nodes["done"].update(changes)
     with pytest.raises((GraphError, ConfigError), match=message):
-        select(graph, budget={"usd": 1}, **asked)
+        select_in(graph, budget={"usd": 1}, **asked)
+
+
+def test_what_is_no_graph_and_no_dict_is_sent_to_select() -> None:
+    with pytest.raises(ConfigError, match=r"expected a directed graph; lists of steps go with tape\.select"):
+        select_in([["a"]], start="a")
+    with pytest.raises(ConfigError, match="expected a dict of steps, each with its variants"):
+        schedule([["a"]])  # type: ignore[arg-type]
 
 
 def test_an_edge_without_a_cost_and_an_undirected_graph() -> None:
     graph = workflow()
     graph.add_edge("draft", "done")
     with pytest.raises(GraphError, match="edge 'draft' -> 'done' \\('done'\\) has no cost; an unknown cost is not 0"):
-        select(graph, start="draft", budget={"usd": 1})
+        select_in(graph, start="draft", budget={"usd": 1})
     graph["draft"]["done"]["cost"] = {"usd": None}
     with pytest.raises(ConfigError, match=r"the cost of edge 'draft' -> 'done' .* in usd is None"):
-        select(graph, start="draft", budget={"usd": 1})
+        select_in(graph, start="draft", budget={"usd": 1})
     with pytest.raises(GraphError, match="undirected"):
-        select(nx.Graph([("a", "b")]), start="a", goals=["b"], budget={})
+        select_in(nx.Graph([("a", "b")]), start="a", goals=["b"], budget={})
 
 
 def test_no_goal_can_be_reached() -> None:
     graph = nx.DiGraph([("a", "b")])
     graph.add_node("c")
-    choice = select(graph, start="a", goals=["c"])
+    choice = select_in(graph, start="a", goals=["c"])
     assert not choice
     assert "No goal can be reached from 'a'" in str(choice.why)
 
@@ -350,7 +355,7 @@ def test_the_command_line_and_path_problem_give_the_same(tmp_path: Path, capsys:
         code = main(["solve", str(path), "--budget", budget, "--json"])
         out = capsys.readouterr().out
         try:
-            choice = select(PlanGraph.load(path), start=given.start, budget=given.caps)
+            choice = select_in(PlanGraph.load(path), start=given.start, budget=given.caps)
             problem, ids = graph.path_problem(given.start, counts(given.caps))
         except GraphError:
             assert (code, out) == (2, "")

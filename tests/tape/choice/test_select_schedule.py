@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tape import ConfigError, TapeError, select
+from tape import ConfigError, TapeError, schedule
 from tests.profiles import share
 
 ortools = pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="OR-Tools is not installed")
@@ -29,7 +29,7 @@ AFTER = {"join": ["dedupe", "geocode"]}
 
 
 def chosen(usd: object = 9, seconds: object = 60, **more: Any) -> Any:
-    return select(STEPS, after=AFTER, budget={"usd": usd, "seconds": seconds}, **more)
+    return schedule(STEPS, after=AFTER, budget={"usd": usd, "seconds": seconds}, **more)
 
 
 def test_seconds_are_the_end_of_the_last_step_and_dollars_add_up() -> None:
@@ -65,8 +65,8 @@ def test_limits_on_calls_at_once() -> None:
     assert choice.spent["seconds"] == 105
     assert [one.critical for one in choice.schedule] == [True] * 3
     steps = {name: [{**one, "tool": "api"} for one in variants] for name, variants in STEPS.items()}
-    assert select(steps, after=AFTER, budget={"seconds": 70}, at_once={"api": 1}).spent["seconds"] <= 70
-    assert not select(steps, after=AFTER, budget={"seconds": 44}, at_once={"api": 1})
+    assert schedule(steps, after=AFTER, budget={"seconds": 70}, at_once={"api": 1}).spent["seconds"] <= 70
+    assert not schedule(steps, after=AFTER, budget={"seconds": 44}, at_once={"api": 1})
 
 
 def test_nothing_fits_and_the_least_that_would_do() -> None:
@@ -97,25 +97,24 @@ def test_nothing_fits_and_the_least_that_would_do() -> None:
         ({"at_once": {"api": 1}}, "at_once= names 'api', which no variant has as its tool"),
         ({"parallel": 0}, "parallel = 0: expected a whole number of at least 1"),
         ({"budget": {"usd": 3, "tokens": 5}}, "the budget 'tokens' would cap nothing: no variant names it"),
-        ({"cost": {}}, "cost= does not go with a dict of steps; a variant says what it takes"),
         ({"plans": {}}, "there are no steps"),
         ({"plans": {"join": []}}, "step 'join' has no variants; give at least one"),
         ({"plans": {"join": "hash"}}, "step 'join' is 'hash': expected variants such as"),
         ({"plans": {"join": ["hash"]}}, "variant 0 of step 'join' is 'hash': expected a dict with its amounts"),
         ({"plans": {"join": {"usd": None}}}, "variant 0 of step 'join' in usd is None: an unknown cost is not 0"),
         ({"plans": {"join": {"usd": "5 s"}}}, "variant 0 of step 'join': usd: '5 s' is in 's'"),
-        ({"plans": [["join"]], "after": {}}, "go with a dict of steps, each with its variants"),
+        ({"plans": [["join"]]}, "expected a dict of steps, each with its variants"),
     ],
 )  # fmt: skip
 def test_bad_input(wrong: dict[str, Any], message: str) -> None:
     asked = {"plans": STEPS, **wrong}
     with pytest.raises(ConfigError, match=message):
-        select(asked.pop("plans"), **asked)
+        schedule(asked.pop("plans"), **asked)
 
 
 def test_values_of_too_many_digits_are_refused() -> None:
     with pytest.raises(TapeError, match="scale them"):
-        select({"a": [{"value": 10**20, "seconds": 1}, {"value": 1, "seconds": 2}]})
+        schedule({"a": [{"value": 10**20, "seconds": 1}, {"value": 1, "seconds": 2}]})
 
 
 def test_like_trying_everything() -> None:
@@ -141,7 +140,7 @@ def test_like_trying_everything() -> None:
             if spent <= usd and max(ends.values()) <= seconds:
                 value = sum(Decimal(str(way["value"])) for way in ways)
                 best = max(best or (value, -spent), (value, -spent))
-        choice = select(steps, after=after, budget={"usd": usd, "seconds": seconds})
+        choice = schedule(steps, after=after, budget={"usd": usd, "seconds": seconds})
         assert bool(choice) == (best is not None)
         if best is not None:
             assert (Decimal(str(choice.value)), -choice.spent["usd"]) == best

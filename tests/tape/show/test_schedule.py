@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tape import select
+from tape import schedule, select
 from tape.analysis.why import about, rounds
 from tape.errors import GraphError
 from tape.show.replay import describe, pictures
@@ -59,7 +59,7 @@ def test_the_picture_reads_without_colour_and_holds_no_markup(tmp_path: Path) ->
 
 def test_a_choice_is_drawn() -> None:
     steps = {"load": {"name": "quick", "seconds": Decimal("1.5")}, "join": {"name": "hash", "seconds": 2}}
-    assert "load: quick" in draw_schedule(select(steps, after={"join": ["load"]}))
+    assert "load: quick" in draw_schedule(schedule(steps, after={"join": ["load"]}))
     with pytest.raises(GraphError, match="the choice has no schedule"):
         draw_schedule(select([["a"]]))
 
