@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tape.agents.configured import Configured
-from tape.agents.options import Listener, Options, approver, listen
+from tape.agents.options import Listener, Options, ResumeOptions, RunOptions, approver, in_callers_thread, listen
 from tape.agents.playing import account, play_to_end
 from tape.agents.progress import progress_line
 from tape.agents.record import Record, left_of
-from tape.agents.resume import OnUnfinished, Resumption
+from tape.agents.resume import Resumption
 from tape.agents.stream import EpisodeStream
-from tape.approval import Approve, Approver, When, asked_by_caller
-from tape.budget import Budget, BudgetLike, Ledger, Payer
+from tape.approval import Approver
+from tape.budget import Budget, Ledger
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.context import RoleContext
@@ -29,11 +29,9 @@ from tape.engine.episode import Episode, environment_faults
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError, UnknownCostError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
-from tape.protocols import AnswerT, Environment, WorldModel
+from tape.protocols import AnswerT, Environment
 from tape.seeds import derive
-from tape.tools.tool import Tool
 from tape.trace import StartedEvent, TraceWriter, hold
 from tape.waiting import run_sync
 
@@ -54,59 +52,17 @@ class Agent(Configured, ABC):
         UnknownNameError: There is no such model.
     """
 
-    def run(
-        self,
-        env: Environment[AnswerT],
-        *,
-        budget: BudgetLike = None,
-        seed: int = 0,
-        trace: TraceWriter | Path | str | None = None,
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        approve: Approve | None = None,
-        approve_when: When | None = None,
-        listener: Listener | None = None,
-    ) -> EpisodeResult[AnswerT]:
+    def run(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeResult[AnswerT]:
         """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
-        playing = self.arun(
-            env, budget=budget, seed=seed, trace=trace, parent=parent, payer=payer, simulator=simulator, model=model,
-            approve=approve and asked_by_caller(approve), approve_when=approve_when, listener=listener,
-        )  # fmt: skip
-        return run_sync(playing)
+        options["approve"] = in_callers_thread(options.get("approve"))
+        return run_sync(self.arun(env, **options))
 
-    async def arun(
-        self,
-        env: Environment[AnswerT],
-        *,
-        budget: BudgetLike = None,
-        seed: int = 0,
-        trace: TraceWriter | Path | str | None = None,
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        approve: Approve | None = None,
-        approve_when: When | None = None,
-        listener: Listener | None = None,
-    ) -> EpisodeResult[AnswerT]:
+    async def arun(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeResult[AnswerT]:
         """Play one episode.
 
         Args:
             env: The environment; its own ``budget``, if it has one, is kept too.
-            budget: Hard caps: a `Budget`, a text such as ``"$0.05, 20 steps"``, or amounts by resource.
-            seed: Root of all randomness.
-            trace: A writer, or a file for the event log.
-            parent: An enclosing ledger; the agent plans within the rest of its caps too.
-            payer: A run's ledger: it must grant every reservation, but the agent does not see its caps.
-            simulator: The exact world model for ``world_model="simulator"``.
-            model: Replaces the agent's own model (a batch's view of it).
-            approve: Decides about every action that the domain marks as destructive; None: such actions are executed
-                like all others. A coroutine function, or a plain one, which is called in a thread of its own
-                (docs/reference/control.md).
-            approve_when: Selects further actions that need approval.
-            listener: Called with every event as it is written. An exception is logged, and ends the calls.
+            options: See :class:`tape.agents.options.PlanOptions` and :class:`tape.agents.options.ApprovalOptions`.
 
         Returns:
             The result; of an episode that a limit or a fault ended too.
@@ -118,80 +74,37 @@ class Agent(Configured, ABC):
             ApprovalError: ``approve`` or ``approve_when`` has failed; the action was not executed.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
-        asked = approver(approve, approve_when, env)
-        options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
-        return await self._played(env, options, asked)
+        asked = approver(options.pop("approve", None), options.pop("approve_when", None), env)
+        return await self._played(env, Options.of(options), asked)
 
-    def stream(
-        self,
-        env: Environment[AnswerT],
-        *,
-        budget: BudgetLike = None,
-        seed: int = 0,
-        trace: TraceWriter | Path | str | None = None,
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        approve: Approve | None = None,
-        approve_when: When | None = None,
-    ) -> EpisodeStream[AnswerT]:
+    def stream(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeStream[AnswerT]:
         """Play one episode as :meth:`arun`, and read its events meanwhile, with ``for`` or ``async for``.
 
         Returns:
             The events: plans sampled, graph folded, path selected, call begun, call ended, refusals, replanning, and
             at last ``finished``. Its ``result`` is that of the episode.
+
+        Raises:
+            ConfigError: A ``listener`` is given: the stream is one.
         """
+        if options.get("listener") is not None:
+            raise ConfigError("a stream is a listener itself; read its events, or use run(listener=...)")
 
         def play(listener: Listener) -> Coroutine[Any, Any, EpisodeResult[AnswerT]]:
-            return self.arun(
-                env, budget=budget, seed=seed, trace=trace, parent=parent, payer=payer, simulator=simulator,
-                model=model, approve=approve, approve_when=approve_when, listener=listener,
-            )  # fmt: skip
+            options["listener"] = listener
+            return self.arun(env, **options)
 
         return EpisodeStream(play)
 
     def resume(
-        self,
-        trace: Path | str,
-        env: Environment[AnswerT] | None = None,
-        *,
-        tools: Sequence[Tool] | None = None,
-        budget: BudgetLike = None,
-        on_unfinished: OnUnfinished = "ask",
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        approve: Approve | None = None,
-        approve_when: When | None = None,
-        listener: Listener | None = None,
-        steps_again: bool = False,
+        self, trace: Path | str, env: Environment[AnswerT] | None = None, **options: Unpack[ResumeOptions]
     ) -> EpisodeResult[AnswerT]:
         """Go on with an episode: :meth:`aresume` synchronously; ``approve`` is called as by :meth:`run`."""
-        playing = self.aresume(
-            trace, env, tools=tools, budget=budget, on_unfinished=on_unfinished, parent=parent, payer=payer,
-            simulator=simulator, model=model, approve=approve and asked_by_caller(approve), approve_when=approve_when,
-            listener=listener, steps_again=steps_again,
-        )  # fmt: skip
-        return run_sync(playing)
+        options["approve"] = in_callers_thread(options.get("approve"))
+        return run_sync(self.aresume(trace, env, **options))
 
     async def aresume(
-        self,
-        trace: Path | str,
-        env: Environment[AnswerT] | None = None,
-        *,
-        tools: Sequence[Tool] | None = None,
-        budget: BudgetLike = None,
-        on_unfinished: OnUnfinished = "ask",
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        approve: Approve | None = None,
-        approve_when: When | None = None,
-        listener: Listener | None = None,
-        steps_again: bool = False,
+        self, trace: Path | str, env: Environment[AnswerT] | None = None, **options: Unpack[ResumeOptions]
     ) -> EpisodeResult[AnswerT]:
         """Go on with an episode that was interrupted, killed, stopped, or ended by its budget or by a fault.
 
@@ -202,44 +115,34 @@ class Agent(Configured, ABC):
         Args:
             trace: The event log that :meth:`arun` was given.
             env: The environment, made as it was; or give its ``tools``.
-            tools: The tools, where the environment was ``ToolEnvironment(task, tools)``.
-            budget: Higher caps, for instance ``"$0.10"``; the others stay as they were.
-            on_unfinished: What becomes of a call that was under way and is not declared pure: ``ask`` raises
-                :class:`tape.errors.UnfinishedCallError`; ``assume_done`` takes it for done, its result unknown;
-                ``retry`` makes it again. A mapping such as ``{error.action: 3}`` has the result that was found out.
-            parent: An enclosing ledger; all that the episode used and uses is booked there.
-            payer: A run's ledger, likewise.
-            simulator: As for :meth:`arun`, like all that follow.
-            model: Replaces the agent's own model.
-            approve: Decides about actions that are not decided yet.
-            approve_when: Selects further actions that need approval.
-            listener: Called with every event, the recorded ones first.
-            steps_again: The environment is a simulator, so its steps may be done again, as one whose actions are not
-                recorded needs it.
+            options: See :class:`tape.agents.options.ResumeOptions`.
 
         Raises:
             ResumeError: It cannot go on: the reason, and what to do. Nothing was called, and the trace is as it was.
             TraceError: The file is no trace, or its episode is being played.
         """
+        tools, raised = options.pop("tools", None), Budget.read(options.pop("budget", None))
+        on_unfinished, again = options.pop("on_unfinished", "ask"), options.pop("steps_again", False)
+        approval = options.pop("approve", None), options.pop("approve_when", None)
+        rest = Options.of(options)
         path = Path(trace).resolve()
         with closing(hold(path)) as held:
             record = Record(path)
-            env, raised = record.environment(env, tools, steps_again=steps_again), Budget.read(budget)
+            env = record.environment(env, tools, steps_again=again)
             self.require(self.config, env)
             if self.config.world_model == "copy":
                 raise ResumeError(
                     f"{path}: it was planned on copies of a state that has changed since; run the task anew, with a "
                     "budget of what is left"
                 )
-            record.require_same(self.describe(self.config.resolved(env.domain)), env, parent)
+            record.require_same(self.describe(self.config.resolved(env.domain)), env, rest.parent)
             if (result := record.result(env, raised)) is not None:
                 return result
             resumption = Resumption(record, held, raised, on_unfinished)
             with closing(resumption.trace):
-                asked = approver(*resumption.approval(approve, approve_when), env)
-                seed = record.started.seed or 0
-                options = Options(record.caps, seed, resumption.trace, parent, payer, simulator, model, listener)
-                result = await self._played(env, options, asked, resumption)
+                asked = approver(*resumption.approval(*approval), env)
+                chosen = rest._replace(budget=record.caps, seed=record.started.seed or 0, trace=resumption.trace)
+                result = await self._played(env, chosen, asked, resumption)
                 resumption.require_caught_up(result)
         return result
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
-from tape.approval import Approve, Approver, When
+from tape.approval import Approve, Approver, When, asked_by_caller
 from tape.budget import BudgetLike, Ledger, Payer
 from tape.engine.episode import Episode
 from tape.engine.settings import LM_ROLES, TapeConfig
@@ -17,6 +18,10 @@ from tape.lm.base import LanguageModel
 from tape.protocols import Domain, Environment, WorldModel
 from tape.protocols.prompt_format import PromptFormat
 from tape.trace import Event, TraceWriter
+
+if TYPE_CHECKING:
+    from tape.agents.resume import OnUnfinished
+    from tape.tools.tool import Tool
 
 Listener: TypeAlias = Callable[[Event], object]
 """Takes every event of an episode, in order."""
@@ -38,8 +43,79 @@ Play: TypeAlias = Callable[[Episode], Awaitable[None]]
 """Plays an episode that has begun."""
 
 
+class PlanOptions(TypedDict, total=False):
+    """What ``agent.plan`` takes beside the environment, and ``agent.run`` too.
+
+    Attributes:
+        budget: Hard caps: a `Budget`, a text such as ``"$0.05, 20 steps"``, or amounts by resource.
+        seed: Root of all randomness.
+        trace: A writer, or a file for the event log.
+        parent: An enclosing ledger; the agent plans within the rest of its caps too.
+        payer: A run's ledger: it must grant every reservation, but the agent does not see its caps.
+        simulator: The exact world model for ``world_model="simulator"``.
+        model: Replaces the agent's own model (a batch's view of it).
+        listener: Called with every event as it is written. An exception is logged, and ends the calls.
+    """
+
+    budget: BudgetLike
+    seed: int
+    trace: TraceWriter | Path | str | None
+    parent: Ledger | None
+    payer: Payer | None
+    simulator: WorldModel | None
+    model: LanguageModel | None
+    listener: Listener | None
+
+
+class ApprovalOptions(TypedDict, total=False):
+    """Who is asked before something is done.
+
+    Attributes:
+        approve: Decides about every action that the domain marks as destructive; None: such actions are executed like
+            all others. A coroutine function, or a plain one, which is called in a thread of its own
+            (docs/reference/control.md).
+        approve_when: Selects further actions that need approval.
+    """
+
+    approve: Approve | None
+    approve_when: When | None
+
+
+class RunOptions(PlanOptions, ApprovalOptions, total=False):
+    """What ``agent.run``, ``arun`` and ``stream`` take beside the environment."""
+
+
+class ResumeOptions(ApprovalOptions, total=False):
+    """What ``agent.resume`` takes beside the trace and the environment.
+
+    Attributes:
+        tools: The tools, where the environment was ``ToolEnvironment(task, tools)``.
+        budget: Higher caps, for instance ``"$0.10"``; the others stay as they were.
+        on_unfinished: What becomes of a call that was under way and is not declared pure: ``ask`` raises
+            :class:`tape.errors.UnfinishedCallError`; ``assume_done`` takes it for done, its result unknown; ``retry``
+            makes it again. A mapping such as ``{error.action: 3}`` has the result that was found out.
+        parent: An enclosing ledger; all that the episode used and uses is booked there.
+        payer: A run's ledger, likewise.
+        simulator: As in :class:`PlanOptions`.
+        model: Replaces the agent's own model.
+        listener: Called with every event, the recorded ones first.
+        steps_again: The environment is a simulator, so its steps may be done again, as one whose actions are not
+            recorded needs it.
+    """
+
+    tools: Sequence[Tool] | None
+    budget: BudgetLike
+    on_unfinished: OnUnfinished
+    parent: Ledger | None
+    payer: Payer | None
+    simulator: WorldModel | None
+    model: LanguageModel | None
+    listener: Listener | None
+    steps_again: bool
+
+
 class Options(NamedTuple):
-    """The options of both; see :meth:`tape.agents.base.Agent.arun`."""
+    """:class:`PlanOptions`, with what holds where one is left out."""
 
     budget: BudgetLike = None
     seed: int = 0
@@ -49,6 +125,23 @@ class Options(NamedTuple):
     simulator: WorldModel | None = None
     model: LanguageModel | None = None
     listener: Listener | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """Read them.
+
+        Raises:
+            TypeError: There is no such option; names the nearest.
+        """
+        if unknown := sorted(given.keys() - {*cls._fields}):
+            near = get_close_matches(unknown[0], cls._fields, n=1)
+            raise TypeError(f"there is no option {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
+        return cls(**given)
+
+
+def in_callers_thread(approve: Approve | None) -> Approve | None:
+    """A plain ``approve`` that is called in the thread that has called ``run``."""
+    return None if approve is None else asked_by_caller(approve)
 
 
 def approver(approve: Approve | None, when: When | None, env: Environment) -> Approver | None:

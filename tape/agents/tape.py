@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import Listener, Options, require_bounded, require_roles
+from tape.agents.options import Options, PlanOptions, require_bounded, require_roles
 from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
-from tape.budget import BudgetLike, Ledger, Payer
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.cost import CostModel
@@ -23,10 +21,8 @@ from tape.engine.select import Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import Verification, verifying_method
 from tape.errors import ConfigError
-from tape.lm.base import LanguageModel
 from tape.protocols import Environment, PlannedActor, WorldModel
 from tape.seeds import derive
-from tape.trace import TraceWriter
 from tape.waiting import run_sync
 
 if TYPE_CHECKING:
@@ -87,41 +83,11 @@ class TapeAgent(LmAgent):
         sampled = samplings * (1 + config.extend) * (config.proposer == "lm")
         return sampled + predictions + judged + selections + actions
 
-    def plan(
-        self,
-        env: Environment,
-        *,
-        budget: BudgetLike = None,
-        alternatives: int = 3,
-        seed: int = 0,
-        trace: TraceWriter | Path | str | None = None,
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        listener: Listener | None = None,
-    ) -> Planned:
+    def plan(self, env: Environment, *, alternatives: int = 3, **options: Unpack[PlanOptions]) -> Planned:
         """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""
-        planning = self.aplan(
-            env, budget=budget, alternatives=alternatives, seed=seed, trace=trace, parent=parent, payer=payer,
-            simulator=simulator, model=model, listener=listener,
-        )  # fmt: skip
-        return run_sync(planning)
+        return run_sync(self.aplan(env, alternatives=alternatives, **options))
 
-    async def aplan(
-        self,
-        env: Environment,
-        *,
-        budget: BudgetLike = None,
-        alternatives: int = 3,
-        seed: int = 0,
-        trace: TraceWriter | Path | str | None = None,
-        parent: Ledger | None = None,
-        payer: Payer | None = None,
-        simulator: WorldModel | None = None,
-        model: LanguageModel | None = None,
-        listener: Listener | None = None,
-    ) -> Planned:
+    async def aplan(self, env: Environment, *, alternatives: int = 3, **options: Unpack[PlanOptions]) -> Planned:
         """Reset the environment and plan once, as :meth:`arun` with the same seed does before its first step.
 
         No action is executed; model calls are paid for as in an episode, and the trace has no ``finished`` event.
@@ -129,14 +95,7 @@ class TapeAgent(LmAgent):
         Args:
             env: The environment.
             alternatives: The most further paths to return beside the best one.
-            budget: As for :meth:`arun`, like all that follow; it is for planning and the path together.
-            seed: Root of all randomness.
-            trace: A writer, or a file for the event log.
-            parent: An enclosing ledger.
-            payer: A run's ledger.
-            simulator: The exact world model.
-            model: Replaces the agent's own model.
-            listener: Called with every event.
+            options: See :class:`tape.agents.options.PlanOptions`; the budget is for planning and the path together.
 
         Returns:
             The path with its worst-case cost; false if there is none, with the reason.
@@ -148,10 +107,10 @@ class TapeAgent(LmAgent):
         self.require_plans()
         if alternatives < 0:
             raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
-        options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
-        with self._opened(env, options) as episode:
+        chosen = Options.of(options)
+        with self._opened(env, chosen) as episode:
             one = OneRound(self._round_planner, alternatives)
-            await play_to_end(episode, derive(seed, "environment"), one.play)
+            await play_to_end(episode, derive(chosen.seed, "environment"), one.play)
         return one.planned(episode)
 
     @classmethod
