@@ -26,7 +26,7 @@ from solvers.solution import PathSolution, Status
 
 
 @dataclass(frozen=True)
-class Part:
+class PathSet:
     """The paths that begin with `prefix` and then do nothing of what is excluded.
 
     Attributes:
@@ -39,10 +39,10 @@ class Part:
     excluded: frozenset[int] = frozenset()
     may_stop: bool = True
 
-    def without(self, edges: tuple[int, ...]) -> Iterator[Part]:
+    def without(self, edges: tuple[int, ...]) -> Iterator[PathSet]:
         """Parts that are disjoint and have all the paths of this one but `edges`."""
         for position in range(len(self.prefix), len(edges) + 1):
-            here = replace(self, prefix=edges[:position]) if position == len(self.prefix) else Part(edges[:position])
+            here = replace(self, prefix=edges[:position]) if position == len(self.prefix) else PathSet(edges[:position])
             if position < len(edges):
                 yield replace(here, excluded=here.excluded | {edges[position]})
             else:
@@ -71,7 +71,7 @@ class _Candidate:
     loss: Fraction
     moves: int
     edges: tuple[int, ...]
-    part: Part = field(compare=False)
+    part: PathSet = field(compare=False)
 
 
 class Partition:
@@ -110,7 +110,7 @@ class Partition:
         Raises:
             BackendError: If the solver fails on a part.
         """
-        self._explore(Part(), math.inf)
+        self._explore(PathSet(), math.inf)
         while self._candidates:
             best = heapq.heappop(self._candidates)
             objective = objective_of(self._problem, best.edges)
@@ -124,7 +124,7 @@ class Partition:
                     break  # so do all the parts that follow
                 self._explore(part, own)
 
-    def _explore(self, part: Part, bound: float) -> None:
+    def _explore(self, part: PathSet, bound: float) -> None:
         """Adds the part's best path to the candidates; none of its paths is better than `bound`."""
         try:
             self._deadline.check()
@@ -153,7 +153,7 @@ class Partition:
         left = self._deadline.left()
         return without_path(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
 
-    def _restricted(self, part: Part) -> _Restricted | None:
+    def _restricted(self, part: PathSet) -> _Restricted | None:
         """The part as a problem; None if it has no path for want of an edge.
 
         The prefix is a chain of copied nodes, each with the one edge that comes next, so that all that is spent, risked

@@ -11,7 +11,7 @@ from tape.protocols.predicates import Assignment, Predicate
 
 @dataclass(frozen=True)
 class AlfworldRule:
-    """Implements :class:`tape.protocols.predicates.Rule`.
+    """Implements :class:`tape.protocols.predicates.InferenceRule`.
 
     Attributes:
         name: As reports call it.

@@ -17,7 +17,7 @@ from envs.alfworld.rules import fits
 from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout, as_state
 from tape.protocols import Action, State
 from tape.protocols.parts import Contexts, Predicates
-from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, Feature, InferenceRule, Predicate, QueryMacro
 
 EMPTY = Predicate("empty_handed")
 NEVER = Predicate("never")
@@ -229,7 +229,7 @@ class AlfworldPredicates(Predicates, Contexts):
         mark = AFTER[goal.treatment] if goal.treatment else PLAIN
         return [{stored(goal.thing, mark, place): True} for place in targets]
 
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         """What follows from what has been seen."""
         return RULES
 

@@ -14,7 +14,7 @@ from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Chances, Choices, GoalTest, MismatchTest
-from tape.protocols.predicates import Assignment, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, InferenceRule, Predicate, QueryMacro
 
 STEP = Resources({"steps": 1})
 
@@ -106,7 +106,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
         """The score, which the environment reports after every step."""
         return as_state(state).score / FULL_SCORE
 
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         """None."""
         return ()
 

@@ -18,7 +18,7 @@ from tape.errors import ConfigError
 from tape.protocols import Action
 from tape.protocols import State as AbstractState
 from tape.protocols.parts import Predicates
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 
 Point = tuple[int, int]
 _BY: dict[Action, Point] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -92,7 +92,7 @@ class SokobanPredicates(Predicates):
             return ({cell("box_at", point): True for point in sorted(goals)},)
         return ({cell("box_at", point): False for point in self._board if point not in goals},)
 
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         """One player; and what is clear follows from where everything stands."""
         return (_OnePlayer(self), _Clearance(self))
 

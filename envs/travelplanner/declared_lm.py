@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tape.errors import ConstraintError, UnknownNameError
 from tape.lm.base import Choice, Completion, Forced, LanguageModel, Request, Usage
-from tape.lm.price import FREE, Price
+from tape.lm.price import FREE, TokenPrice
 
 POLICIES = ("first", "random")
 
@@ -28,7 +28,7 @@ class DeclaredLM:
     """
 
     prompt_format = "declared"
-    price: Price | None = FREE
+    price: TokenPrice | None = FREE
 
     def __init__(self, policy: str) -> None:
         if policy not in POLICIES:

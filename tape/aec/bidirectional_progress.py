@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tape.protocols import Action
 from tape.protocols.parts import Predicates
-from tape.protocols.predicates import Assignment, Predicate, Rule
+from tape.protocols.predicates import Assignment, InferenceRule, Predicate
 
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
@@ -54,7 +54,7 @@ class Progression:
         self, domain: Predicates, assumptions: int, assumable: Callable[[Predicate], bool] = lambda _: True
     ) -> None:
         self._domain, self._assumptions, self._assumable = domain, assumptions, assumable
-        self._rules: Sequence[Rule] = domain.rules()
+        self._rules: Sequence[InferenceRule] = domain.rules()
 
     def root(self, grounded: Assignment) -> Node | None:
         """The start; None if the rules contradict the grounded values."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tape.aec.facts import Claim, Contradiction, Evidence, Fact, Grounded
-from tape.protocols.predicates import Predicate, Rule
+from tape.protocols.predicates import InferenceRule, Predicate
 
 
 class Closure(Mapping[Predicate, Fact]):
@@ -19,18 +19,18 @@ class Closure(Mapping[Predicate, Fact]):
         rules: The rules that may be used.
     """
 
-    def __init__(self, grounded: Grounded, rules: Sequence[Rule]) -> None:
+    def __init__(self, grounded: Grounded, rules: Sequence[InferenceRule]) -> None:
         self._grounded = grounded
         self.assignment: dict[Predicate, bool] = {}
         """All values, grounded and entailed."""
         self.contradictions: list[Contradiction] = []
-        self._by: dict[Predicate, tuple[Rule, dict[Predicate, bool]]] = {}
+        self._by: dict[Predicate, tuple[InferenceRule, dict[Predicate, bool]]] = {}
         disputed: set[Predicate] = set()
         self._facts: dict[Predicate, Fact] = {}
         while not self._closed(rules, disputed):
             continue  # start again without the disputed predicates: other conclusions may rest on them
 
-    def _closed(self, rules: Sequence[Rule], disputed: set[Predicate]) -> bool:
+    def _closed(self, rules: Sequence[InferenceRule], disputed: set[Predicate]) -> bool:
         self.assignment = dict(self._grounded.assignment)
         self._by.clear()
         grew = True
@@ -80,7 +80,7 @@ class Closure(Mapping[Predicate, Fact]):
 
 
 def premises_of(
-    rule: Rule, known: Mapping[Predicate, bool], predicate: Predicate, value: bool
+    rule: InferenceRule, known: Mapping[Predicate, bool], predicate: Predicate, value: bool
 ) -> tuple[Predicate, ...]:
     """A minimal set of known predicates from which a rule still draws a conclusion.
 

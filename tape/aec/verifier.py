@@ -10,7 +10,7 @@ from tape.aec.facts import Fact, Grounded
 from tape.budget import Resources
 from tape.protocols import Action
 from tape.protocols.parts import Predicates
-from tape.protocols.predicates import Predicate, Rule
+from tape.protocols.predicates import InferenceRule, Predicate
 from tape.protocols.progression import Progression, progress
 from tape.protocols.pullback import Witness, affordable, pullback
 
@@ -62,7 +62,7 @@ class Rulebook:
         disabled: Names of disabled rules (AEC appendix B.4).
     """
 
-    rules: Sequence[Rule]
+    rules: Sequence[InferenceRule]
     disabled: set[str] = field(default_factory=set)
 
 
@@ -78,7 +78,7 @@ class Verifier:
 
     def __init__(self, domain: Predicates, rulebook: Rulebook) -> None:
         self._domain, self._rulebook = domain, rulebook
-        self._closure: tuple[Grounded, tuple[Rule, ...], Closure] | None = None
+        self._closure: tuple[Grounded, tuple[InferenceRule, ...], Closure] | None = None
 
     def closure(self, grounded: Grounded) -> Closure:
         """The closure of the facts, cached while neither they nor the rules change."""

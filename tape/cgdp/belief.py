@@ -19,7 +19,7 @@ MOST_WORDS = 60
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedClaim:
     """A finding that did not become a fact, and the reason."""
 
     finding: Finding
@@ -40,7 +40,7 @@ class Update:
 
     belief: Belief
     added: tuple[Fact, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedClaim, ...] = ()
     resolved: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
 
@@ -58,14 +58,14 @@ def updated(belief: Belief, passages: Sequence[Passage], extracted: Extracted) -
     """
     sources = {passage.id: passage for passage in passages}
     added: list[Fact] = []
-    refused: list[Refused] = []
+    refused: list[RefusedClaim] = []
     known = {(fact.subject, _plain(fact.quote)) for fact in belief.facts}
     for finding in extracted.findings:
         fact = _fact(finding, sources)
         if isinstance(fact, str):
-            refused.append(Refused(finding, fact))
+            refused.append(RefusedClaim(finding, fact))
         elif (fact.subject, _plain(fact.quote)) in known:
-            refused.append(Refused(finding, "known already"))
+            refused.append(RefusedClaim(finding, "known already"))
         else:
             known.add((fact.subject, _plain(fact.quote)))
             added.append(fact)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tape.cgdp.alignment import aligned
-from tape.cgdp.belief import Refused, Update, updated
+from tape.cgdp.belief import RefusedClaim, Update, updated
 from tape.cgdp.curation import curated, needs_curation, values_of
 from tape.cgdp.entailment import entailment_request, unanswered
 from tape.cgdp.events import BeliefEvent, Declined, Held
@@ -98,7 +98,7 @@ class Reading:
         reasons = {text: await self._unanswered(text, update, passages) for text in update.resolved}
         kept = tuple(i for i, text in enumerate(before.questions) if text in update.resolved and not reasons[text])
         again = updated(before, passages, replace(extracted, resolved=kept))
-        declined = (Refused(Finding("", text), f"not resolved: {why}") for text, why in reasons.items() if why)
+        declined = (RefusedClaim(Finding("", text), f"not resolved: {why}") for text, why in reasons.items() if why)
         return replace(again, refused=(*again.refused, *declined))
 
     async def _unanswered(self, predicate: str, update: Update, passages: tuple[Passage, ...]) -> str:

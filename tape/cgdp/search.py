@@ -29,7 +29,7 @@ from tape.lm.price import cost_of
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask
 
 
-class Search(Remembered):
+class CorpusSearch(Remembered):
     """One search.
 
     Args:

@@ -25,7 +25,7 @@ from itertools import combinations
 
 import solvers
 from solvers.errors import BackendError
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 from tape.engine.graph import PlanGraph
 from tape.protocols.search import SearchOption
 from tape.trace import SEARCH_SOLVER, GraphFoldedEvent, PathSelectedEvent
@@ -48,7 +48,7 @@ class Selection:
     option: SearchOption
 
 
-def select(search: Search) -> Selection | None:
+def select(search: CorpusSearch) -> Selection | None:
     """The next search; None if no affordable search has a higher value than answering now.
 
     Args:
@@ -103,7 +103,7 @@ def select(search: Search) -> Selection | None:
     return min(chosen, key=lambda selected: known.index(selected.target), default=None)
 
 
-def _rounds_left(search: Search) -> int:
+def _rounds_left(search: CorpusSearch) -> int:
     """Most further searches, by the harness, the horizon and the budgets of calls and steps."""
     episode = search.episode
     assert search.settings.rounds is not None
@@ -115,13 +115,13 @@ def _rounds_left(search: Search) -> int:
     return max(0, min(most))
 
 
-def _binds(search: Search, left: Mapping[str, int], cheapest: SearchOption, rounds: int) -> bool:
+def _binds(search: CorpusSearch, left: Mapping[str, int], cheapest: SearchOption, rounds: int) -> bool:
     """Whether this many of the cheapest searches are expected to exceed the budget."""
     costs = [search.prices.expected(cheapest) + search.prices.grown(ahead) for ahead in range(rounds)]
     return any(sum(cost[kind] or 0 for cost in costs) > most for kind, most in left.items())
 
 
-def _to_come(search: Search, known: Sequence[str]) -> list[str]:
+def _to_come(search: CorpusSearch, known: Sequence[str]) -> list[str]:
     """Names for predicates that are not known yet; none if gold sub-questions name them all."""
     assert search.belief is not None
     if search.domain.sub_questions:
@@ -132,7 +132,7 @@ def _to_come(search: Search, known: Sequence[str]) -> list[str]:
 
 
 def _graph(
-    search: Search, known: Sequence[str], targets: Sequence[str], options: Sequence[SearchOption]
+    search: CorpusSearch, known: Sequence[str], targets: Sequence[str], options: Sequence[SearchOption]
 ) -> tuple[PlanGraph, dict[int, Selection]]:
     """The plan graph and the search of each edge; every node is terminal, because the agent can always answer.
 

@@ -15,7 +15,7 @@ from tape.cli.numbers import whole
 
 if TYPE_CHECKING:
     from tape.lm.listed_prices import Listed
-    from tape.lm.price import Marks, Price
+    from tape.lm.price import Marks, TokenPrice
 
 _UNITS = "US dollars per million tokens"
 _TIMES: dict[Marks, str] = {"5m": "5 minutes", "1h": "1 hour"}
@@ -83,7 +83,7 @@ def _list(text: str | None) -> int:
     return 0
 
 
-def _calls(listed: Listed) -> Iterator[tuple[str, Price | None]]:
+def _calls(listed: Listed) -> Iterator[tuple[str, TokenPrice | None]]:
     """What can be asked for, and its price."""
     yield "a call", (usual := listed.price())
     for marks, words in _TIMES.items():
@@ -93,7 +93,7 @@ def _calls(listed: Listed) -> Iterator[tuple[str, Price | None]]:
         yield ", ".join(f"{key}={value}" for key, value in when.items()), listed.price(json.dumps(when))
 
 
-def _show(args: argparse.Namespace, calls: Sequence[tuple[str, Price]]) -> int:
+def _show(args: argparse.Namespace, calls: Sequence[tuple[str, TokenPrice]]) -> int:
     """The rates of the first of the calls, and what those cost that cost more."""
     from tape.budget.resources import in_units
     from tape.lm.price import cost_of

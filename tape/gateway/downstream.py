@@ -16,7 +16,7 @@ from tape.tools.errors import ToolFailedError
 from tape.tools.json_schemas import described
 from tape.tools.mcp import entries_of
 from tape.tools.mcp_process import ServerProcess
-from tape.tools.mcp_session import Channel, RefusedError, Session, said_of
+from tape.tools.mcp_session import Channel, McpSession, RefusedError, said_of
 
 MOST_STARTS = 5
 """Times that a server is started; one that ends again and again is left alone."""
@@ -51,8 +51,8 @@ class Downstream:
         self.seconds = self._settings.call_seconds or config.limits.call_seconds
         self.entries: dict[str, Any] = {}
         self._channel: Channel | None = None
-        self._begun: Session | None = None
-        self._session: Session | None = None
+        self._begun: McpSession | None = None
+        self._session: McpSession | None = None
         """The one that was begun, once it has listed its tools."""
         self._starts = 0
         self._starting = asyncio.Lock()
@@ -80,13 +80,13 @@ class Downstream:
     async def _connect(self) -> list[Any]:
         self._starts += 1
         self._channel = await open_channel(self._settings, self._config)
-        self._begun = Session(self._channel, f"the MCP server {self.name}")
+        self._begun = McpSession(self._channel, f"the MCP server {self.name}")
         await self._begun.shake_hands()
         listed = await self._list(self._begun)
         self._session = self._begun
         return listed
 
-    async def _list(self, session: Session) -> list[Any]:
+    async def _list(self, session: McpSession) -> list[Any]:
         listed = await session.tools()
         self.entries, _ = entries_of(listed)
         return listed

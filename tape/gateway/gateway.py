@@ -17,7 +17,7 @@ from tape.errors import BudgetExceededError, ChargeError, UnknownCostError
 from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
-from tape.gateway.ledgers import Charge, Ledgers
+from tape.gateway.ledgers import Ledgers, SessionCharge
 from tape.gateway.own_tools import OWN_LISTED
 from tape.gateway.python_tools import load_tool
 from tape.gateway.watching import Call, Watcher, digest_of
@@ -216,7 +216,7 @@ class Gateway:
             )
         return passed_on(result, broken)
 
-    def _watch(self, call: Call, charge: Charge) -> None:
+    def _watch(self, call: Call, charge: SessionCharge) -> None:
         def ended(state: State, spent: Resources) -> None:
             for one in self.watchers:
                 one.ended(call, state, spent)

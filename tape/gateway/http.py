@@ -83,7 +83,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, people_file:
             registry = Connections()
 
         config = uvicorn.Config(
-            Guard(app, Requests(sessions), tokens, routes),
+            AccessControl(app, Requests(sessions), tokens, routes),
             http=Bound,
             ws="none",
             log_level="error",
@@ -198,7 +198,7 @@ def _read(file: Path) -> str:
     return token
 
 
-class Guard:
+class AccessControl:
     """Lets through a client that knows a token, comes from no foreign page, and asks for this machine by its own name.
 
     Args:

@@ -17,7 +17,7 @@ OPENED_PER_SECOND = 1.0
 
 
 @dataclass(eq=False)
-class Session:
+class HttpSession:
     """A session of the protocol.
 
     Attributes:
@@ -52,7 +52,7 @@ class _Client:
 
     may_open: float
     since: float
-    open: dict[str, Session] = field(default_factory=dict)
+    open: dict[str, HttpSession] = field(default_factory=dict)
     opening: set[int] = field(default_factory=set)
 
 
@@ -135,7 +135,7 @@ class Sessions:
         async def watched(message: Any) -> None:
             if message["type"] == "http.response.start" and message["status"] < 300:
                 names = [value.decode() for key, value in message["headers"] if key.lower() == b"mcp-session-id"]
-                sessions.open.update({name: Session(slot, self._clock()) for name in names})
+                sessions.open.update({name: HttpSession(slot, self._clock()) for name in names})
             await send(message)
 
         sessions.opening.add(slot)

@@ -17,7 +17,7 @@ from tape.budget.accounts import named
 from tape.budget.amounts import booked, unknown
 from tape.budget.contract import HoldRecord, State
 from tape.gateway.journal import Journal, digest
-from tape.gateway.shared_calls import Answer, Hold, SharedCalls, answer_of
+from tape.gateway.shared_calls import Answer, SharedCalls, SharedHold, answer_of
 from tape.guard.left import SessionLedger, amount
 from tape.guard.shared_scope import seen, within
 
@@ -41,14 +41,14 @@ class Resumed(NamedTuple):
     in_flight: Sequence[HoldRecord]
 
 
-class Charge:
+class SessionCharge:
     """A worst case that is set aside, in the ledgers and on the disk; settled once.
 
     As a context manager it is settled at the whole worst case where the block leaves it open: what a call used that was
     cut off is unknown.
     """
 
-    def __init__(self, ledgers: Ledgers, id: str, reservation: Reservation, hold: Hold | None) -> None:
+    def __init__(self, ledgers: Ledgers, id: str, reservation: Reservation, hold: SharedHold | None) -> None:
         self._ledgers, self.id, self._reservation, self._hold = ledgers, id, reservation, hold
         self.ended: Callable[[State, Resources], None] = lambda *_: None
         """Is told how the call has ended, and what is booked for it."""
@@ -75,7 +75,7 @@ class Charge:
             for one in broken
         ]
 
-    def __enter__(self) -> Charge:
+    def __enter__(self) -> SessionCharge:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -172,7 +172,7 @@ class Ledgers:
         """End the session in a slot: the next one there goes on with the slot's own book, whatever was resumed."""
         self._current.pop((client, slot), None)
 
-    async def begin(self, book: SessionLedger, tool: str, worst: Resources, asked: str = "") -> Charge:
+    async def begin(self, book: SessionLedger, tool: str, worst: Resources, asked: str = "") -> SessionCharge:
         """Set a worst case aside everywhere, or nowhere.
 
         Args:
@@ -193,7 +193,7 @@ class Ledgers:
         except BaseException:
             self._release((reservation, id))
             raise
-        return Charge(self, id, reservation, hold)
+        return SessionCharge(self, id, reservation, hold)
 
     async def require_room(self, book: SessionLedger, tool: str, worst: Resources) -> None:
         """Refuse what :meth:`begin` would refuse now, with its errors; afterwards nothing is held, here or anywhere."""

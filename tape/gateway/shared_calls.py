@@ -17,7 +17,7 @@ THREADS = 1024
 """Calls that are asked for at once, each in a thread while it waits for room, or for a person."""
 
 
-class Hold:
+class SharedHold:
     """What the ledger holds for a call."""
 
     def __init__(self, calls: SharedCalls, hold: StoreHold) -> None:
@@ -53,7 +53,7 @@ class SharedCalls:
         held = await self.reserve(tool, None, worst)
         await asyncio.shield(asyncio.wrap_future(held.release()))
 
-    async def reserve(self, tool: str, asked: str | None, worst: Resources) -> Hold:
+    async def reserve(self, tool: str, asked: str | None, worst: Resources) -> SharedHold:
         """Hold a worst case of a call with arguments, which are None where it is not made yet.
 
         Raises:
@@ -62,7 +62,7 @@ class SharedCalls:
         given_up = threading.Event()
         asking = self._threads.submit(self._reserve, tool, asked, worst, given_up)
         try:
-            return Hold(self, await answer_of(asking, self.payer.release))
+            return SharedHold(self, await answer_of(asking, self.payer.release))
         except asyncio.CancelledError:
             given_up.set()
             raise

@@ -12,13 +12,12 @@ from tape.budget.amounts import unknown
 from tape.budget.prices import Answer, Quote, highest
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
-from tape.guard.content import Part, bytes_of, parts_of
+from tape.guard.content import ContentPart, bytes_of, parts_of
 from tape.guard.prompt_tokens import Counter, tokens_of
-from tape.lm.price import Marks, cost_of
-from tape.lm.price import Price as TokenPrice
+from tape.lm.price import Marks, TokenPrice, cost_of
 
 
-class Payer(Protocol):
+class ChargePayer(Protocol):
     """What a charge needs of its guard."""
 
     def pay(self, name: str, worst: Resources, asked: object) -> Reservation:
@@ -31,7 +30,7 @@ class Payer(Protocol):
 class Charge:
     """A worst case that is set aside. What the block leaves open is settled at its worst case."""
 
-    def __init__(self, guard: Payer, name: str, paid: Reservation) -> None:
+    def __init__(self, guard: ChargePayer, name: str, paid: Reservation) -> None:
         self._guard, self._name, self._paid = guard, name, [paid]
 
     @property
@@ -80,7 +79,7 @@ class Charge:
 class ToolCharge(Charge):
     """Of one call of a tool."""
 
-    def __init__(self, guard: Payer, name: str, paid: Reservation, quote: Quote) -> None:
+    def __init__(self, guard: ChargePayer, name: str, paid: Reservation, quote: Quote) -> None:
         super().__init__(guard, name, paid)
         self._quote = quote
 
@@ -99,7 +98,7 @@ class ModelRequest:
     """
 
     sent: bytes
-    parts: Sequence[Part] = field(repr=False)
+    parts: Sequence[ContentPart] = field(repr=False)
     _counted: dict[Counter, int | None] = field(default_factory=dict, repr=False, compare=False)
 
     def tokens(self, count: Counter | None) -> int | None:
@@ -176,7 +175,7 @@ class ModelCharge(Charge):
         most_tokens: Completion tokens that are paid for: the call has to be limited to them.
     """
 
-    def __init__(self, guard: Payer, name: str, paid: Reservation, quote: ModelQuote, most_tokens: int) -> None:
+    def __init__(self, guard: ChargePayer, name: str, paid: Reservation, quote: ModelQuote, most_tokens: int) -> None:
         super().__init__(guard, name, paid)
         self._quote, self.most_tokens = quote, most_tokens
 

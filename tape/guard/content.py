@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from tape.budget.price_reading import read_price
 from tape.errors import ChargeError, FieldError, UnknownCostError
-from tape.lm.price import Marks
-from tape.lm.price import Price as TokenPrice
+from tape.lm.price import Marks, TokenPrice
 from tape.reading import short
 
 KINDS = ("image", "audio", "video", "file", "conversation", "cache")
@@ -108,7 +107,7 @@ class _Listed(IntEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class ContentPart:
     """A part of a request that its bytes do not bound.
 
     Attributes:
@@ -175,7 +174,7 @@ def read_worst(declared: Mapping[str, Any]) -> dict[str, Worst]:
     return found
 
 
-def parts_of(request: Any) -> list[Part]:
+def parts_of(request: Any) -> list[ContentPart]:
     """The parts of a request that its bytes do not bound.
 
     Args:
@@ -191,7 +190,11 @@ def parts_of(request: Any) -> list[Part]:
 
 
 def worst_of(
-    parts: Sequence[Part], declared: Mapping[str, Worst], price: TokenPrice | None, capped: Collection[str], model: str
+    parts: Sequence[ContentPart],
+    declared: Mapping[str, Worst],
+    price: TokenPrice | None,
+    capped: Collection[str],
+    model: str,
 ) -> Unbounded:
     """What parts add to a call of a model at most: the worst case declared by kind, at the price of its tokens.
 
@@ -219,7 +222,7 @@ def worst_of(
     return Unbounded(tokens, usd, frozenset(unknown), size)
 
 
-def marks_of(parts: Sequence[Part]) -> Marks:
+def marks_of(parts: Sequence[ContentPart]) -> Marks:
     """How long the marks among the parts of a request keep a prompt in a provider's cache."""
     marks = [str(part.value) for part in parts if part.kind == "cache"]
     if not marks:
@@ -227,7 +230,7 @@ def marks_of(parts: Sequence[Part]) -> Marks:
     return "1h" if any(re.search(r"\d", mark.replace("5m", "")) for mark in marks) else "5m"
 
 
-def _refusal(part: Part, lacking: Sequence[str], model: str, *, priced: bool) -> str:
+def _refusal(part: ContentPart, lacking: Sequence[str], model: str, *, priced: bool) -> str:
     caps = f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} capped"
     where = f"the request to {model} holds {part.name} ({part.place}), "
     if part.kind == "tool":
@@ -287,7 +290,7 @@ class _Finder:
     def __init__(self, sorts: Sequence[str]) -> None:
         self._sorts, self._is_data = sorts, sorts != _SORTS
 
-    def parts(self, value: Any, place: str, listed: _Listed) -> Iterator[Part]:
+    def parts(self, value: Any, place: str, listed: _Listed) -> Iterator[ContentPart]:
         """The parts, in their order."""
         if value is None or isinstance(value, str | int | float | type):
             return
@@ -300,11 +303,11 @@ class _Finder:
             if not isinstance(plain, str):
                 yield from self.parts(plain, place, listed)
             elif listed is _Listed.CONTENT:
-                yield Part("part", type(value).__name__, place, plain)
+                yield ContentPart("part", type(value).__name__, place, plain)
             return
         yield from self._object(value, place, listed)
 
-    def _object(self, value: Mapping[str, Any], place: str, listed: _Listed) -> Iterator[Part]:
+    def _object(self, value: Mapping[str, Any], place: str, listed: _Listed) -> Iterator[ContentPart]:
         named = next((value[key] for key in self._sorts if isinstance(value.get(key), str)), "")
         sort = named.lower().replace("-", "_")
         if not self._is_data:
@@ -313,16 +316,16 @@ class _Finder:
             return
         if sort in (_RESULT_SORTS if self._is_data else _HOSTED):
             if not _is_text(sort, value):
-                yield Part(_of_type(value, _HOSTED[sort]), named, place or "at the top", value)
+                yield ContentPart(_of_type(value, _HOSTED[sort]), named, place or "at the top", value)
             return
         keys = {} if self._is_data else _KEYS | (_BARE if listed is _Listed.CONTENT and not sort else {})
         found = [key for key in keys if value.get(key)]
         for key in found:
-            yield Part(_of_type(value[key], keys[key]), key, _in(place, key), value[key])
+            yield ContentPart(_of_type(value[key], keys[key]), key, _in(place, key), value[key])
         if sort in _TEXT | _CALLS or (sort == "data" and "value" in value):
             return
         if not found and _is_unknown(sort, value, listed):
-            yield Part("part", named or ", ".join(map(str, value))[:40], place, value)
+            yield ContentPart("part", named or ", ".join(map(str, value))[:40], place, value)
             return
         finder = _Finder(("kind",)) if sort in _RESULTS else self
         for key, held in value.items():
@@ -330,15 +333,15 @@ class _Finder:
             if is_there and isinstance(key, str) and key not in _DATA and key not in found:
                 yield from finder._member(key, held, _in(place, key), sort)
 
-    def _member(self, key: str, held: Any, place: str, sort: str) -> Iterator[Part]:
+    def _member(self, key: str, held: Any, place: str, sort: str) -> Iterator[ContentPart]:
         if self._is_data:
             yield from self.parts(held, place, _Listed.NO)
         elif not sort and (_KEPT.fullmatch(key) or (key == "prompt" and isinstance(held, Mapping) and "id" in held)):
-            yield Part("conversation", key, place, held)
+            yield ContentPart("conversation", key, place, held)
         elif _PROVIDER_TOOLS.fullmatch(key):
-            yield Part("tool", key, place, held)
+            yield ContentPart("tool", key, place, held)
         elif key == "modalities" and held != "text" and any(one != "text" for one in held):
-            yield Part("part", "an answer that is no text", place, held)
+            yield ContentPart("part", "an answer that is no text", place, held)
         elif key == "tools" and isinstance(held, list | tuple):
             yield from _tools(held, place)
         elif isinstance(held, list | tuple):
@@ -348,13 +351,13 @@ class _Finder:
             yield from self.parts(held, place, _Listed.NO)
 
 
-def _cache_marks(value: Mapping[str, Any], place: str) -> Iterator[Part]:
+def _cache_marks(value: Mapping[str, Any], place: str) -> Iterator[ContentPart]:
     for key, held in value.items():
         if not held or not isinstance(key, str):
             continue
         own = key == "cache" and isinstance(held, Mapping) and held.get("mode") != "off"  # DSPy's
         if own or _CACHE.fullmatch(key):
-            yield Part("cache", key, _in(place, key), held)
+            yield ContentPart("cache", key, _in(place, key), held)
 
 
 def _is_unknown(sort: str, value: Mapping[str, Any], listed: _Listed) -> bool:
@@ -363,15 +366,15 @@ def _is_unknown(sort: str, value: Mapping[str, Any], listed: _Listed) -> bool:
     return listed is _Listed.CONTENT and "role" not in value and not value.keys() <= _BARE_TEXT
 
 
-def _tools(tools: Sequence[Any], place: str) -> Iterator[Part]:
+def _tools(tools: Sequence[Any], place: str) -> Iterator[ContentPart]:
     for at, tool in enumerate(tools):
         if isinstance(tool, Mapping):
             sort = tool.get("type")
             own = sort in (None, "function", "custom") and any(key in tool for key in _OWN_TOOLS)
             if not own:
-                yield Part("tool", str(sort or ", ".join(map(str, tool))[:40]), f"{place}[{at}]", tool)
+                yield ContentPart("tool", str(sort or ", ".join(map(str, tool))[:40]), f"{place}[{at}]", tool)
             elif tool.get("cache_control"):
-                yield Part("cache", "cache_control", f"{place}[{at}]", tool["cache_control"])
+                yield ContentPart("cache", "cache_control", f"{place}[{at}]", tool["cache_control"])
 
 
 def _is_text(sort: str, value: Mapping[str, Any]) -> bool:

@@ -18,12 +18,12 @@ from tape.budget.payer import calling
 from tape.budget.prices import unpriced
 from tape.errors import BudgetExceededError, ChargeError, ConfigError, FieldError, UnknownCostError
 from tape.guard.charges import ModelCharge, ModelPrices, ModelQuote, ModelRequest, ToolCharge
-from tape.guard.content import Part, read_worst, worst_of
+from tape.guard.content import ContentPart, read_worst, worst_of
 from tape.guard.guarded_tools import guarded_tool
 from tape.guard.left import SessionLedger, amounts, left
 from tape.guard.model_prices import PriceBook
 from tape.guard.prompt_tokens import counter_of
-from tape.lm.price import Price as TokenPrice
+from tape.lm.price import TokenPrice
 from tape.reading import short
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Guard:
         prompt = prompt if counted is None else min(prompt, counted)
         return ModelQuote(prices, prompt, more.tokens, Resources({"usd": more.usd}), unknown, counted is None)
 
-    def _priced(self, name: str, sent: bytes = b"", parts: Sequence[Part] = ()) -> ModelPrices:
+    def _priced(self, name: str, sent: bytes = b"", parts: Sequence[ContentPart] = ()) -> ModelPrices:
         prices = self.prices.prices(name, sent, parts)
         if prices.asked is None and "usd" in self.ledger.capped():
             raise self.prices.unpriced(name)

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from tape.errors import ConfigError, FieldError, UnknownCostError
 from tape.guard.charges import ModelPrices
-from tape.guard.content import Part, marks_of
+from tape.guard.content import ContentPart, marks_of
 from tape.lm.listed_prices import find, why_unknown
-from tape.lm.price import LONGER, Marks, Price
+from tape.lm.price import LONGER, Marks, TokenPrice
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short
 
@@ -23,7 +23,7 @@ class PriceBook:
     """The prices.
 
     Args:
-        models: See :class:`tape.Guard`; a :class:`~tape.lm.price.Price`, or why it is not known, as well.
+        models: See :class:`tape.Guard`; a :class:`~tape.lm.price.TokenPrice`, or why it is not known, as well.
         prices: A price file.
         substitutes: See :class:`tape.Guard`.
         marks_declared: What a mark to write to a provider's cache adds is declared, and goes first.
@@ -58,7 +58,7 @@ class PriceBook:
         """What a model is called that was given as another name of it."""
         return self._meant.get(name, name)
 
-    def prices(self, name: str, sent: bytes, parts: Sequence[Part]) -> ModelPrices:
+    def prices(self, name: str, sent: bytes, parts: Sequence[ContentPart]) -> ModelPrices:
         """What tokens cost in a call."""
         marks, seen = marks_of(parts), self.seen[0].get(name)
         text, kept = sent.decode("utf-8", "replace"), "" if self._marks_declared else marks
@@ -71,7 +71,7 @@ class PriceBook:
             covers_writes=self._marks_declared and bool(marks),
         )
 
-    def _price(self, name: str, sent: str, marks: Marks) -> Price | None:
+    def _price(self, name: str, sent: str, marks: Marks) -> TokenPrice | None:
         meant = self.meant(name)
         own = self._own.price(meant)
         if own is None:
@@ -116,8 +116,8 @@ class PriceBook:
         )
 
 
-def _token_price(name: str, given: Any) -> Price:
+def _token_price(name: str, given: Any) -> TokenPrice:
     try:
-        return given if isinstance(given, Price) else token_price(given)
+        return given if isinstance(given, TokenPrice) else token_price(given)
     except ConfigError as error:
         raise FieldError(("models", name), str(error)) from None

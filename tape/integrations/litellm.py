@@ -49,7 +49,7 @@ _current: ContextVar[Call | None] = ContextVar("_current", default=None)
 """The call of the request that is served. Ids of calls are the client's, so nothing is found by them."""
 
 
-class Budget(CustomLogger):
+class ProxyBudget(CustomLogger):
     """The callback."""
 
     def __init__(self) -> None:
@@ -266,7 +266,7 @@ def _read(data: dict[str, Any]) -> ModelRequest:
     return ModelRequest.read(requests.sent(data))
 
 
-budget = Budget()
+budget = ProxyBudget()
 """What the proxy's configuration names."""
 
 

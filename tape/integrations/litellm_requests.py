@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.listed_prices import dearest, find
-from tape.lm.price import Price as TokenPrice
+from tape.lm.price import TokenPrice
 
 LIMITS: dict[str, tuple[str, ...]] = {
     "acompletion": ("max_completion_tokens", "max_tokens"),

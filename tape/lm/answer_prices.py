@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tape.budget import Resources
 from tape.lm.base import Usage, actual_cost
 from tape.lm.listed_prices import Listed, find
-from tape.lm.price import LONGER, Marks, Price
+from tape.lm.price import LONGER, Marks, TokenPrice
 
 
 @dataclass
@@ -30,7 +30,7 @@ class AnswerPrices:
     """
 
     asked: Listed
-    usual: Price
+    usual: TokenPrice
     seen: Seen = field(default_factory=Seen)
     recorded: Marks | None = None
 
@@ -40,11 +40,11 @@ class AnswerPrices:
         return self.seen.writes if self.recorded is None else self.recorded
 
     @property
-    def price(self) -> Price:
+    def price(self) -> TokenPrice:
         """What worst cases are reckoned by."""
         return self.usual if not self.writes else self.asked.price(marks=self.writes) or self.usual
 
-    def cost(self, price: Price, usage: Usage, *, capped: bool) -> Resources:
+    def cost(self, price: TokenPrice, usage: Usage, *, capped: bool) -> Resources:
         """What a request costs: where a dearer model has answered one of its calls, all of them by that one's price.
 
         Args:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tape.budget import Resources
 from tape.errors import ConfigError, ModelError
 from tape.lm.constraint_types import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
-from tape.lm.price import FREE, UNSPLIT, Price, Split, cost_of
+from tape.lm.price import FREE, UNSPLIT, Split, TokenPrice, cost_of
 
 __all__ = [
     "Choice",
@@ -266,7 +266,7 @@ class LanguageModel(Protocol):
         """Which prompts it understands: ``chat``, or one of the bundled models', for instance ``compact``."""
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> TokenPrice | None:
         """Its price, or None where it is unknown."""
 
     def prompt_tokens(self, request: Request) -> int:
@@ -348,7 +348,7 @@ def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
     return cost_of(model.price, model.prompt_tokens(request), model.scoring_tokens(request))
 
 
-def actual_cost(price: Price | None, usage: Usage) -> Resources:
+def actual_cost(price: TokenPrice | None, usage: Usage) -> Resources:
     """What a completion used, at a price."""
     split = usage.split
     more = {"cached": split.read, "written": split.written, "written_1h": split.written_1h}

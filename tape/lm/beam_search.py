@@ -41,7 +41,7 @@ class Beam(Written):
     perturbed: float = 0.0
 
 
-class Search:
+class BeamSearch:
     """The samples of one request.
 
     Args:

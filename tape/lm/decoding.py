@@ -18,11 +18,11 @@ import torch
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Choice, Completion, Request, Usage
-from tape.lm.beam_search import Search
+from tape.lm.beam_search import BeamSearch
 from tape.lm.constraints import is_optional
 from tape.lm.network import Cache, Network
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
-from tape.lm.price import FREE, Price
+from tape.lm.price import FREE, TokenPrice
 from tape.lm.samples import Sample, Written, draw, new_sample
 from tape.lm.tree_decoding import Job, OptionsJob, SampleJob, SearchJob, TreeDecoder
 from tape.waiting import interruptible
@@ -64,7 +64,7 @@ class LocalLM:
     ) -> None:
         self._network, self._tokenizer, self._compiler = network, tokenizer, compiler
         self.name, self.identity, self.prompt_format = name, identity, prompt_format
-        self.price: Price | None = FREE
+        self.price: TokenPrice | None = FREE
         self._eos = compiler.eos
         self._adjoin = lru_cache(maxsize=PAIRS)(partial(written_so, tokenizer))
         fits: Any = network if trees and getattr(network, "shape", None) is not None else None
@@ -103,7 +103,7 @@ class LocalLM:
         for prompt in prompts:
             self._check_window(len(prompt))
         samples: dict[int, list[Sample]] = {}
-        searches: dict[int, Search] = {}
+        searches: dict[int, BeamSearch] = {}
         for i, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
             # Drawn without replacement, unless a step would take more rows than fit.
             if request.distinct and 1 < request.n <= MAX_ROWS and request.temperature > 0:
@@ -137,7 +137,7 @@ class LocalLM:
             Usage(len(prompt), max(computed, sum(len(row.tokens) + (row.finish == "stop") for row in rows))),
         )
 
-    def _found(self, search: Search) -> Completion:
+    def _found(self, search: BeamSearch) -> Completion:
         """The answer that a search comes to; too few sequences are repeated."""
         # Beginnings that samples share are computed once, yet they count for every sample.
         beams = [search.beams[k % len(search.beams)] for k in range(search.request.n)]
@@ -155,10 +155,10 @@ class LocalLM:
                 return None, []
             raise
 
-    def _new_search(self, request: Request, prompt: list[int]) -> Search:
+    def _new_search(self, request: Request, prompt: list[int]) -> BeamSearch:
         processor, begun = self._processor(request)
         adjoin = None if self._trees is None else self._adjoin
-        search = Search(prompt, request, processor, self._eos, self._network.window, adjoin)
+        search = BeamSearch(prompt, request, processor, self._eos, self._network.window, adjoin)
         search.begin(begun)
         return search
 
@@ -214,7 +214,7 @@ class LocalLM:
             logits = self._forward(step, mask, positions, cache)[:, -1]
 
     @torch.inference_mode()
-    def _search(self, searches: list[Search]) -> None:
+    def _search(self, searches: list[BeamSearch]) -> None:
         """As :meth:`_decode`, where the rows of a request are the sequences that its search goes on with."""
         ids, mask, positions = self._pad([search.prompt for search in searches])
         cache = self._network.new_cache()
@@ -313,9 +313,9 @@ class LocalLM:
         return [logp[i, keep - len(option) - 1 :] for i, (_, option) in enumerate(flat)]
 
 
-def _batches(searches: Sequence[Search]) -> list[list[Search]]:
+def _batches(searches: Sequence[BeamSearch]) -> list[list[BeamSearch]]:
     """Searches that are run together, so that no forward pass has more than :data:`MAX_ROWS` sequences."""
-    found: list[list[Search]] = []
+    found: list[list[BeamSearch]] = []
     rows = MAX_ROWS
     for search in searches:
         if not found or rows + search.request.n > MAX_ROWS:

@@ -15,7 +15,7 @@ from tape.choice.amounts import number, whole
 from tape.choice.counts import Group, best_counts
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.listed_prices import find, why_unknown
-from tape.lm.price import Price, cost_of
+from tape.lm.price import TokenPrice, cost_of
 from tape.lm.price_table import PriceTable, token_price
 from tape.reading import short, wrong
 
@@ -31,7 +31,7 @@ _EXAMPLE = '{"name": "review", "count": 500, "models": ["gpt-4o", "gpt-4o-mini"]
 
 Tokens: TypeAlias = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 Calls: TypeAlias = Annotated[int, Field(ge=1, le=MOST_COUNT)]
-Prices: TypeAlias = Callable[[str], Price | None]
+Prices: TypeAlias = Callable[[str], TokenPrice | None]
 
 
 class _Record(BaseModel):
@@ -179,7 +179,7 @@ def plan_fanout(
     return fan_out(agents, Budget.read(budget), lambda name: own.price(name) or listed_price(name))
 
 
-def listed_price(name: str) -> Price | None:
+def listed_price(name: str) -> TokenPrice | None:
     """What a model costs by the table; None where that is unknown."""
     found = find(name)
     return None if found is None else found.price()
@@ -285,7 +285,7 @@ def _priced(agent: _Agent, path: str, caps: Mapping[str, int], price: Prices) ->
         raise ConfigError(f"{path}.cost: {error}") from None
     if unknown := [kind for kind in beside if beside[kind] is None]:
         raise ConfigError(f"{path}.cost.{unknown[0]}: an unknown cost is not 0; give the most that it can be")
-    prices = list[Price | None]()
+    prices = list[TokenPrice | None]()
     for place, one in enumerate(agent.models):
         try:
             prices.append(price(one.model))
@@ -297,7 +297,7 @@ def _priced(agent: _Agent, path: str, caps: Mapping[str, int], price: Prices) ->
                 f"{why_unknown(one.model)}; name a model that has a price, or give its own with the budget"
             )
 
-    def taken(rates: Price | None, prompt: int, completion: int, calls: int) -> Resources:
+    def taken(rates: TokenPrice | None, prompt: int, completion: int, calls: int) -> Resources:
         return _sum([(calls, cost_of(rates, prompt, completion)), (1, beside)])
 
     worst, likely = (agent.prompt, agent.completion, agent.calls), agent.expected

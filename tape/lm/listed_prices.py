@@ -16,7 +16,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from tape.lm.price import Marks, Price
+from tape.lm.price import Marks, TokenPrice
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider
@@ -60,7 +60,7 @@ class Listed:
         entry = _entry(self.provider, model.lower().removeprefix("models/"))
         return None if entry is None or entry is self.model else Listed(self.provider, entry).name
 
-    def price(self, request: str = "", marks: Marks = "") -> Price | None:
+    def price(self, request: str = "", marks: Marks = "") -> TokenPrice | None:
         """The dearest that a request can reach now or soon; None where the table has no price by tokens.
 
         Args:
@@ -77,7 +77,7 @@ class Listed:
         wanted = {"": "input_mtok", "5m": "cache_write_mtok", "1h": "cache_write_1h_mtok"}[marks]
         if self.has_marks and any(getattr(one, wanted) is None for one in rates):
             base, above = replace(base, written=None), [replace(one, written=None) for one in above if one]
-        found, tiers = base, list[tuple[int, Price]]()
+        found, tiers = base, list[tuple[int, TokenPrice]]()
         for start, price in zip(starts, above, strict=True):
             found = _dearest([found, price]) or found
             tiers.append((start, found))
@@ -225,7 +225,7 @@ def _tiers(rate: Any) -> Sequence[Any]:
     return getattr(rate, "tiers", ())
 
 
-def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
+def _price(rates: ModelPrice, above: int, marks: Marks) -> TokenPrice | None:
     """The dearest token of each kind, in a call with a prompt of more tokens than these."""
     from genai_prices.data_units import unit_data
 
@@ -241,7 +241,7 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> Price | None:
     cached, written = (max(several, default=prompt) for several in (found["cached"], reached))
     completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
     media, short, hour = (max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h"))
-    return Price(prompt, completion, cached, written, media, call, written_5m=short, written_1h=hour)
+    return TokenPrice(prompt, completion, cached, written, media, call, written_5m=short, written_1h=hour)
 
 
 def _kind(dimensions: Mapping[str, str]) -> str:
@@ -260,7 +260,7 @@ def _kind(dimensions: Mapping[str, str]) -> str:
     return "cached" if sort == "cache_read" else "prompt"
 
 
-def dearest(prices: Sequence[Price]) -> Price:
+def dearest(prices: Sequence[TokenPrice]) -> TokenPrice:
     """The most of each rate, whatever the length of the prompt."""
     starts = sorted({above for price in prices for above, _ in price.tiers})
     several = ([price.at(above + 1) for price in prices] for above in (_BELOW_ALL, *starts))
@@ -268,11 +268,11 @@ def dearest(prices: Sequence[Price]) -> Price:
     return replace(base, tiers=tuple(zip(starts, tiers, strict=True)))
 
 
-def _dearest(prices: Sequence[Price | None]) -> Price | None:
+def _dearest(prices: Sequence[TokenPrice | None]) -> TokenPrice | None:
     """The most of each rate; unknown where it is in one of them."""
     known = [price for price in prices if price is not None]
     rates: dict[str, Any] = {}
-    for name in (one.name for one in fields(Price) if one.name != "tiers"):
+    for name in (one.name for one in fields(TokenPrice) if one.name != "tiers"):
         held = [getattr(price, name) for price in known]
         rates[name] = None if None in held else max(held, default=None)
-    return Price(**rates) if known else None
+    return TokenPrice(**rates) if known else None

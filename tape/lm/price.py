@@ -46,7 +46,7 @@ UNSPLIT = Split()
 
 
 @dataclass(frozen=True)
-class Price:
+class TokenPrice:
     """US dollars per token; exact. Two numbers are the simplest price; the table and price files know more.
 
     Attributes:
@@ -64,8 +64,8 @@ class Price:
 
     Examples:
         >>> from decimal import Decimal
-        >>> from tape.lm.price import Price
-        >>> price = Price(prompt=Decimal("0.40") / 1_000_000, completion=Decimal("1.60") / 1_000_000)
+        >>> from tape.lm.price import TokenPrice
+        >>> price = TokenPrice(prompt=Decimal("0.40") / 1_000_000, completion=Decimal("1.60") / 1_000_000)
         >>> price.usd(prompt=1000, completion=100) == Decimal("0.00056")
         True
     """
@@ -76,7 +76,7 @@ class Price:
     written: Decimal | None = None
     media: Decimal | None = None
     call: Decimal = Decimal(0)
-    tiers: tuple[tuple[int, Price], ...] = ()
+    tiers: tuple[tuple[int, TokenPrice], ...] = ()
     written_5m: Decimal | None = None
     written_1h: Decimal | None = None
 
@@ -107,12 +107,12 @@ class Price:
             return ""
         return "5m" if hour is False or self.written_1h is None else "1h"
 
-    def marked(self, marks: str) -> Price:
+    def marked(self, marks: str) -> TokenPrice:
         """The price of a request whose marks have the provider write for ``5m`` or ``1h``; or for neither, if empty."""
         rate = {"": self.prompt, "5m": self.written_5m, "1h": self.written_1h}[marks]
         return replace(self, written=rate, tiers=tuple((above, price.marked(marks)) for above, price in self.tiers))
 
-    def at(self, prompt: int) -> Price:
+    def at(self, prompt: int) -> TokenPrice:
         """The price of calls with a prompt of so many tokens, or at most so many."""
         return next((price for above, price in reversed(self.tiers) if prompt > above), replace(self, tiers=()))
 
@@ -156,11 +156,11 @@ class Price:
         )
 
 
-FREE = Price(Decimal(0), Decimal(0))
+FREE = TokenPrice(Decimal(0), Decimal(0))
 """The price of a model on this machine."""
 
 
-def cost_of(price: Price | None, prompt: int, completion: int, calls: int = 1, **split: Any) -> Resources:
+def cost_of(price: TokenPrice | None, prompt: int, completion: int, calls: int = 1, **split: Any) -> Resources:
     """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
 
     The arguments are those of :meth:`Price.usd`.

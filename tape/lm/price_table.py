@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tape.errors import ConfigError
 from tape.lm.listed_prices import spelling, why_unknown
-from tape.lm.price import Price
+from tape.lm.price import TokenPrice
 from tape.reading import parse_json, read_text, shaped, short
 
 SCHEMA = 1
@@ -34,7 +34,7 @@ class PriceTable:
         dates: When each price was valid.
     """
 
-    prices: Mapping[str, Price]
+    prices: Mapping[str, TokenPrice]
     dates: Mapping[str, datetime.date]
 
     @classmethod
@@ -46,7 +46,7 @@ class PriceTable:
         """
         return _parse(read_text(path, error=ConfigError), str(path))
 
-    def price(self, *names: str) -> Price | None:
+    def price(self, *names: str) -> TokenPrice | None:
         """The price of a model by its names; of two that are spelled otherwise, the first."""
         for name in names:
             if (own := self.prices.get(name)) is not None:
@@ -100,19 +100,19 @@ def _parse(text: str, where: str) -> PriceTable:
     return PriceTable(prices, dict.fromkeys(prices, table.date))
 
 
-def _price(entry: _Entry, per: int) -> Price:
+def _price(entry: _Entry, per: int) -> TokenPrice:
     def token(amount: str | int | float) -> Decimal:
         return Decimal(str(amount)) / per
 
     cached, written = (None if one is None else token(one) for one in (entry.cached_input, entry.cache_write))
-    return Price(token(entry.prompt), token(entry.completion), cached, written)
+    return TokenPrice(token(entry.prompt), token(entry.completion), cached, written)
 
 
 def _example(name: str = "openai:NAME") -> str:
     return EXAMPLE + f'"models": {{"{name}": {{"prompt": "0.15", "completion": "0.60"}}}}}}'
 
 
-def token_price(given: Any) -> Price:
+def token_price(given: Any) -> TokenPrice:
     """Read US dollars per million tokens of prompts and of completions.
 
     Raises:
@@ -129,7 +129,7 @@ def token_price(given: Any) -> Price:
             'prices are US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got '
             f"{short(given)}"
         ) from None
-    return Price(prompt / 1_000_000, completion / 1_000_000)
+    return TokenPrice(prompt / 1_000_000, completion / 1_000_000)
 
 
 def missing_price(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tape.lm.answer_prices import AnswerPrices
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage
 from tape.lm.listed_prices import Listed, find
-from tape.lm.price import Price
+from tape.lm.price import TokenPrice
 from tape.lm.price_table import Prices, PriceTable, token_price
 from tape.lm.wrapper import WrappedLM
 from tape.plugins import load, names
@@ -23,12 +23,12 @@ class PricedLM(WrappedLM):
         listed: The model, where the price is the table's.
     """
 
-    def __init__(self, model: LanguageModel, price: Price, listed: Listed | None = None) -> None:
+    def __init__(self, model: LanguageModel, price: TokenPrice, listed: Listed | None = None) -> None:
         super().__init__(model)
         self._price, self._answers = price, None if listed is None else AnswerPrices(listed, price)
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> TokenPrice | None:
         """The price."""
         return self._price if self._answers is None else self._answers.price
 
@@ -72,7 +72,7 @@ class PricedLM(WrappedLM):
             close()
 
 
-def _words(price: Price) -> str:
+def _words(price: TokenPrice) -> str:
     """What a call without marks for a cache costs."""
     call = f"+{price.call} usd/call" if price.call else ""
     above = "".join(f", above {tokens} {_words(more)}" for tokens, more in price.tiers)

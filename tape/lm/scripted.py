@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tape.errors import ModelError
 from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
 from tape.lm.constraints import is_optional, to_pattern
-from tape.lm.price import FREE, Price
+from tape.lm.price import FREE, TokenPrice
 from tape.reading import parse_json, read_text, shaped
 from tape.seeds import derive
 
@@ -49,7 +49,7 @@ class ScriptedLM:
         script: Sequence[str] | Callable[[Request, int], str],
         *,
         prompt_format: str = "chat",
-        price: Price | None = FREE,
+        price: TokenPrice | None = FREE,
         obey: bool = False,
         identity: str = "scripted",
     ) -> None:

@@ -16,7 +16,7 @@ import torch
 
 from tape.errors import ModelError
 from tape.lm.batch_scheduler import SLOT, Call
-from tape.lm.beam_search import Search
+from tape.lm.beam_search import BeamSearch
 from tape.lm.network import TreeNetwork
 from tape.lm.samples import Sample, Written, draw
 from tape.lm.trees import Feed, PrefixStore, Tree
@@ -102,7 +102,7 @@ class SearchJob:
 
     whole = False
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: BeamSearch) -> None:
         self._search = search
         begun = search.beams[0].tokens
         self.prompt, self.begun, self.samples = [*search.prompt, *begun], len(begun), search.request.n

@@ -19,7 +19,7 @@ from tape.lm.base import (
     weighs,
     window_of,
 )
-from tape.lm.price import Price
+from tape.lm.price import TokenPrice
 
 if TYPE_CHECKING:
     from tape.lm.answer_prices import AnswerPrices
@@ -99,7 +99,7 @@ class WrappedLM:
         return self._model.prompt_format
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> TokenPrice | None:
         """The model's price."""
         return self._model.price if (prices := self.answer_prices) is None else prices.price
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast, get_args, get_type_hints
 
 from tape.budget import Spread
 from tape.errors import ConfigError
-from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, Feature, InferenceRule, Predicate, QueryMacro
 from tape.protocols.types import Action, Prediction, State
 
 
@@ -182,7 +182,7 @@ class Predicates(Part):
         """The goal: any one of these, all of its values together."""
 
     @abstractmethod
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         """Sound inference rules of this domain; they need not be complete."""
 
     @abstractmethod

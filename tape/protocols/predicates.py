@@ -48,7 +48,7 @@ class QueryMacro:
     actions: tuple[Action, ...]
 
 
-class Rule(Protocol):
+class InferenceRule(Protocol):
     """A sound rule of inference: from grounded values to others that follow from them."""
 
     @property

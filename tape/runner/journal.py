@@ -24,7 +24,7 @@ MOST_LINES = 20_000
 """Lines after which the file is compacted: one line for all spending, and one for each open reservation."""
 
 
-class Journal:
+class RunJournal:
     """Implements :class:`tape.budget.Payer`: it refuses nothing and records everything.
 
     Lines are written before a reservation counts, so they survive the death of the process; a power cut may lose the
@@ -164,7 +164,7 @@ class BothPayers(Payer):
 
     rank = CLIENT
 
-    def __init__(self, payer: Payer, journal: Journal, refused: Callable[[BudgetExceededError], None]) -> None:
+    def __init__(self, payer: Payer, journal: RunJournal, refused: Callable[[BudgetExceededError], None]) -> None:
         self._payer, self._journal, self._refused = payer, journal, refused
 
     def reserve(self, worst_case: Resources) -> tuple[Any, int]:

@@ -16,7 +16,7 @@ from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownName
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import BothPayers, Journal
+from tape.runner.journal import BothPayers, RunJournal
 from tape.runner.pool import Pool
 from tape.runner.summary import FAULTS
 from tape.runner.work import Line, Played, Watcher, Work
@@ -151,7 +151,7 @@ class Runner:
         before = {line["key"]: line["result"] for line in held}
         # Lines of earlier versions have no ``paid``.
         costs = (Resources(result.get("paid", result["used"])) for result in before.values())
-        journal = Journal(path, sum(costs, Resources()))
+        journal = RunJournal(path, sum(costs, Resources()))
 
         def refused(error: BudgetExceededError) -> None:
             ledger.refused = error

@@ -20,7 +20,7 @@ from tape.tools.mcp_contents import value_of
 from tape.tools.mcp_copies import ServersByFolder, Started, on_folder, without_network
 from tape.tools.mcp_process import ServerProcess
 from tape.tools.mcp_schema import arguments_model, sent
-from tape.tools.mcp_session import Session, said_of
+from tape.tools.mcp_session import McpSession, said_of
 from tape.tools.names import python_names
 from tape.tools.results import cut
 from tape.tools.tool import Tool
@@ -253,7 +253,7 @@ class _Server:
         self._command, self._env, self._cwd, self._call_seconds = list(map(str, command)), env or {}, cwd, call_seconds
         self.loop = asyncio.get_running_loop()
         self._process: ServerProcess | None = None
-        self._session: Session | None = None
+        self._session: McpSession | None = None
         self.by_folder: ServersByFolder | None = None
         """The servers on copies of its folder; None where it has none."""
 
@@ -271,7 +271,7 @@ class _Server:
         try:
             async with asyncio.timeout(seconds) as timeout:
                 self._process = await self._spawned()
-                self._session = Session(self._process, "it", self.name)
+                self._session = McpSession(self._process, "it", self.name)
                 await self._session.shake_hands()
                 listed = [] if declared is None else await self._session.tools()
                 self._session.name = self.name

@@ -131,7 +131,7 @@ class RefusedError(ToolFailedError):
         super().__init__(message)
 
 
-class Session:
+class McpSession:
     """The requests to a server and its answers.
 
     Args:
@@ -338,7 +338,7 @@ class Session:
         self._process.write_if_ready(_message({"id": number, "error": error}))
 
 
-def said_of(session: Session | None) -> str:
+def said_of(session: McpSession | None) -> str:
     """What a server wrote instead of an answer, as the end of a sentence; empty where that was nothing."""
     return f"; it wrote {session.said}" if session is not None and session.said else ""
 

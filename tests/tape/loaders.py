@@ -29,7 +29,7 @@ from tape.protocols.predicates import Predicate
 from tape.reading import read_text
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import Journal
+from tape.runner.journal import RunJournal
 from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import read_trace
@@ -122,7 +122,7 @@ def _script(folder: Path) -> Path:
 
 def _ledger(folder: Path) -> Path:
     file = folder / "run-ledger.jsonl"
-    journal = Journal(file, Resources({"tokens": 3}))
+    journal = RunJournal(file, Resources({"tokens": 3}))
     first = journal.reserve(Resources({"tokens": 5, "usd": None}))
     journal.reserve(Resources({"tokens": 7}))
     journal.settle(first, Resources({"tokens": 4}))
@@ -270,7 +270,7 @@ LOADERS: dict[str, Loader] = {
     "trajectory": Loader(_trajectory, _trajectory_checked),
     "config of a run": Loader(lambda folder: _run(folder) / "config.json", _read_run),
     "episodes of a run": Loader(_episodes, lambda file: write_derived(RunDirectory(file.parent)), slow=True),
-    "ledger of a run": Loader(_ledger, lambda file: Journal(file, Resources()).close()),
+    "ledger of a run": Loader(_ledger, lambda file: RunJournal(file, Resources()).close()),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
     "calibration": Loader(_calibration, _calibration_read),

@@ -115,7 +115,7 @@ PUBLIC: Mapping[str, Page] = {
         "Models by name, and what a model of your own must do.",
         _of("tape", "open_model")
         | _of("tape.lm.base", "LanguageModel Request Completion Usage Message Forced Choice Regex JsonSchema Grammar")
-        | _of("tape.lm.price", "Price")
+        | _of("tape.lm.price", "TokenPrice")
         | _of("tape.lm.scripted", "ScriptedLM"),
     ),
     "graphs": Page(

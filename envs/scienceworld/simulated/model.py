@@ -24,7 +24,7 @@ from envs.scienceworld.simulated.predictions import predicted
 from envs.scienceworld.simulated.reading import Prompt, read_prompt
 from tape.errors import UnknownNameError
 from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
-from tape.lm.price import FREE, Price
+from tape.lm.price import FREE, TokenPrice
 from tape.protocols.predicates import Predicate
 
 MOST_PREDICATES = 39
@@ -46,7 +46,7 @@ class SimulatedLM:
     """
 
     prompt_format = SIMULATED
-    price: Price | None = FREE
+    price: TokenPrice | None = FREE
 
     def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:
         self.rates, self.name = rates, name

@@ -44,7 +44,8 @@ class Candidate:
         goal: Its end is scored as a goal.
         likelihood: How likely what it assumes is, where it rests on things that were never seen; part of the score.
         support: Sampled plans that pass through its end.
-        stage: Which of the problems that are solved in turn it answers (:class:`tape.analysis.why.selections.Rule`).
+        stage: Which of the problems that are solved in turn it answers
+            (:class:`~tape.analysis.why.selections.SelectionRule`).
         confidence: Predictions of less were left out of that problem.
         partial: It does not end where a plan ends.
         over: What it needs beyond what was left, in counts.

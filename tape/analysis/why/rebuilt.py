@@ -9,7 +9,7 @@ from typing import Any
 from solvers import Status
 from solvers.errors import SolverError
 from tape.analysis.why.data import Candidate
-from tape.analysis.why.selections import Pick, Rule, Selections, Stage, stages_of
+from tape.analysis.why.selections import Pick, SelectionRule, Selections, Stage, stages_of
 from tape.engine.ablations.selectors import PlanSelector
 from tape.engine.graph import PlanGraph
 from tape.errors import GraphError, TapeError
@@ -191,16 +191,16 @@ def _check(selection: PathSelectedEvent, pick: Pick, best: Pick | None) -> None:
 
 def _rule(
     graph: PlanGraph, start: str, posed: Mapping[str, Any], stages: tuple[Stage, ...], config: Mapping[str, Any]
-) -> Rule:
+) -> SelectionRule:
     """The rule of selection; how the horizon follows from what is left is read off the horizon that was recorded."""
     left, horizon = dict(posed["budget"]), int(posed["horizon"])
-    rule = Rule(start, left, stages, horizon, None, float(config.get("discount", 1.0)))
+    rule = SelectionRule(start, left, stages, horizon, None, float(config.get("discount", 1.0)))
     if config.get("horizon") is not None or graph.objective == EXPECT:  # of programs it is no limit
         return rule
     most = max(1, Selections(graph, rule).most_moves(left))
     if horizon % most:
         raise NotReproducedError(f"a horizon of {horizon} does not follow from what was left.")
-    return Rule(start, left, stages, horizon, horizon // most, rule.discount)
+    return SelectionRule(start, left, stages, horizon, horizon // most, rule.discount)
 
 
 def _graph(event: GraphFoldedEvent) -> PlanGraph:

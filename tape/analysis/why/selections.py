@@ -45,7 +45,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SelectionRule:
     """How an agent selects.
 
     Attributes:
@@ -117,7 +117,7 @@ class Selections:
         rule: How the agent selects.
     """
 
-    def __init__(self, graph: PlanGraph, rule: Rule) -> None:
+    def __init__(self, graph: PlanGraph, rule: SelectionRule) -> None:
         self.graph, self.rule = graph, rule
         self.kinds = sorted(rule.left)
         self._bases: dict[int, tuple[PathProblem, tuple[int, ...]]] = {}

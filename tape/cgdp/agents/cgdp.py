@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.prompts.format import MoveKind
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 from tape.cgdp.settings import Memory
 from tape.cgdp.widening import Widening
 
@@ -47,7 +47,7 @@ class CgdpAgent(SearchAgent):
     selections: ClassVar[tuple[str, ...]] = ("lm", "solver")
     persists: ClassVar[bool] = True
 
-    async def searched(self, search: Search) -> str:
+    async def searched(self, search: CorpusSearch) -> str:
         """The loop of algorithm 1; with ``persist`` our rules of queries (:mod:`tape.cgdp.widening`)."""
         widening = Widening(search) if search.settings.persist else None
         for _ in range(self.most_rounds(search)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.cgdp.agents.search import SearchAgent
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 
 
 class IrcotAgent(SearchAgent):
@@ -26,7 +26,7 @@ class IrcotAgent(SearchAgent):
     name: ClassVar[str] = "ircot"
     rounds: ClassVar[int] = 10
 
-    async def searched(self, search: Search) -> str:
+    async def searched(self, search: CorpusSearch) -> str:
         """Search by sentences until one has the answer."""
         query = search.domain.question
         for _ in range(self.most_rounds(search)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.cgdp.agents.search import SearchAgent
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 from tape.cgdp.settings import Memory
 
 
@@ -29,7 +29,7 @@ class IterRetgenAgent(SearchAgent):
     rounds: ClassVar[int] = 4
     memories: ClassVar[tuple[Memory, ...]] = ("baseline", "structured", "freeform")
 
-    async def searched(self, search: Search) -> str:
+    async def searched(self, search: CorpusSearch) -> str:
         """Search, answer, and search again with that answer."""
         query = search.domain.question
         rounds = self.most_rounds(search)

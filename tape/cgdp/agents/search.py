@@ -15,7 +15,7 @@ from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.interventions import MOST_ENTRIES, require_interventions
 from tape.cgdp.interventions.trajectories import trajectories
 from tape.cgdp.prompts.format import MoveKind, SearchFormat
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 from tape.cgdp.settings import CgdpSettings, Memory
 from tape.engine.context import unplayed
 from tape.engine.episode import Episode, EpisodeEnded
@@ -144,19 +144,19 @@ class SearchAgent(Agent):
             raise ConfigError(refused)
 
     @classmethod
-    def _unplayed(cls, config: TapeConfig, env: Environment, model: LanguageModel) -> Search:
+    def _unplayed(cls, config: TapeConfig, env: Environment, model: LanguageModel) -> CorpusSearch:
         """A search that is not played, for its sizes."""
         roles, ledger = unplayed(env, model), Ledger(Budget())
         episode = Episode(env, config, ledger, roles.trace, roles, 0, None)
         return cls._search(episode)
 
     @staticmethod
-    def _search(episode: Episode) -> Search:
+    def _search(episode: Episode) -> CorpusSearch:
         task = episode.env.domain.search_task
         assert task is not None
         # The prompts of a search environment have this type.
         prompts = cast("SearchFormat", episode.roles.prompt_format)
-        return Search(episode, CgdpSettings.of(episode.config), task, prompts)
+        return CorpusSearch(episode, CgdpSettings.of(episode.config), task, prompts)
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
@@ -183,7 +183,7 @@ class SearchAgent(Agent):
         finally:
             search.drop()
 
-    async def searched(self, search: Search) -> str:
+    async def searched(self, search: CorpusSearch) -> str:
         """Search; returns why it stopped. A budget or a limit may end it at any point.
 
         By default the model chooses every move among :attr:`moves`.
@@ -209,7 +209,7 @@ class SearchAgent(Agent):
         return f"all {rounds} rounds are used"
 
     @staticmethod
-    def most_rounds(search: Search) -> int:
+    def most_rounds(search: CorpusSearch) -> int:
         """Rounds of this search."""
         assert search.settings.rounds is not None
         return search.settings.rounds

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from tape.cgdp.interventions.resampling import hypothesis
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 from tape.cgdp.view import Belief
 from tape.errors import BudgetExceededError
 
@@ -21,7 +21,7 @@ Loop = Callable[[], Awaitable[str]]
 """A harness's loop; returns why it stopped."""
 
 
-async def trajectories(search: Search, loop: Loop) -> str:
+async def trajectories(search: CorpusSearch, loop: Loop) -> str:
     """Search, with the interventions that are on; returns why the search stopped."""
     rounds, first = search.settings.rounds, search.belief
     assert rounds is not None
@@ -51,7 +51,7 @@ def union(one: Belief, other: Belief) -> Belief:
     return Belief(one.form, tuple(facts.values()), tuple(questions), tuple(resolved))
 
 
-async def _gap_aware(search: Search, loop: Loop, ends_at: int | None) -> str:
+async def _gap_aware(search: CorpusSearch, loop: Loop, ends_at: int | None) -> str:
     """A trajectory; where it stops by itself, the model is asked what is open, and it goes on with that."""
     search.ends_at = ends_at
     reason = await loop()
@@ -68,7 +68,7 @@ async def _gap_aware(search: Search, loop: Loop, ends_at: int | None) -> str:
     return reason
 
 
-async def _unresolved(search: Search, reason: str) -> tuple[str, ...]:
+async def _unresolved(search: CorpusSearch, reason: str) -> tuple[str, ...]:
     """The open predicates, by a call that is reserved like any other; none if it does not fit."""
     prompts, found = search.prompts, None
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Session, count, name_in, sample_of
+from tape.lm.hosted.wire import Call, Failure, Reply, WireSession, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
 from tape.lm.reported import split_of
 
@@ -33,7 +33,7 @@ class AnthropicWire:
     samples: bool = False
     length_fields: tuple[str, ...] = ("max_tokens",)
 
-    def open(self) -> Session:
+    def open(self) -> WireSession:
         """Make a client; nothing is sent yet."""
         import anthropic
 

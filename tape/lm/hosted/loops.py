@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from tape.lm.hosted.wire import Session, Wire
+from tape.lm.hosted.wire import Wire, WireSession
 
 
 class InLoop:
@@ -15,10 +15,10 @@ class InLoop:
     def __init__(self, wire: Wire, concurrency: int) -> None:
         self._wire = wire
         self._slots = asyncio.Semaphore(concurrency)
-        self._session: Session | None = None
+        self._session: WireSession | None = None
         self._keeper: AsyncGenerator[None, None] | None = None
 
-    async def __aenter__(self) -> Session:
+    async def __aenter__(self) -> WireSession:
         if self._session is None:
             self._session = self._wire.open()
             self._keeper = _kept(self._session)
@@ -30,7 +30,7 @@ class InLoop:
         self._slots.release()
 
 
-async def _kept(session: Session) -> AsyncGenerator[None, None]:
+async def _kept(session: WireSession) -> AsyncGenerator[None, None]:
     """Closes a client with its event loop.
 
     ``asyncio.run`` closes generators that were begun in its loop before it closes the loop itself, so connections

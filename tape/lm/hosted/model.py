@@ -17,8 +17,8 @@ from tape.lm.hosted.forms import Form, describe, form_of, most_tokens, problem_o
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.loops import InLoop
 from tape.lm.hosted.request_account import RequestAccount
-from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Session, Wire, text_within
-from tape.lm.price import Price
+from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Wire, WireSession, text_within
+from tape.lm.price import TokenPrice
 from tape.seeds import derive
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class HostedLM:
         name: str,
         identity: str,
         prompt_format: str = "chat",
-        price: Price | None = None,
+        price: TokenPrice | None = None,
         limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -222,7 +222,7 @@ class HostedLM:
     def _call(self, account: RequestAccount, request: Request, form: Form) -> Call:
         return self.concessions.call(account, request, form, self._max_tokens(request))
 
-    async def _send(self, session: Session, call: Call) -> Reply | Failure:
+    async def _send(self, session: WireSession, call: Call) -> Reply | Failure:
         try:
             async with asyncio.timeout(self.limits.timeout):
                 return await session.send(call)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, name_in, sample_of
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, WireSession, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
 from tape.lm.reported import split_of
 
@@ -58,7 +58,7 @@ class OpenAIWire:
         """The kinds of form that the endpoint enforces."""
         return NATIVE[self.flavour]
 
-    def open(self) -> Session:
+    def open(self) -> WireSession:
         """Make a client; nothing is sent yet."""
         import openai
 

@@ -22,7 +22,7 @@ from tape.lm.hosted.limits import Booked, Limits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import LENGTH_FIELDS, OpenAIWire
 from tape.lm.hosted.wire import Wire
-from tape.lm.price import FREE, Price
+from tape.lm.price import FREE, TokenPrice
 from tape.plugins import missing_extra, require_extra
 from tape.redaction import hide, redacted
 
@@ -83,7 +83,7 @@ class Provider:
             return f"{self.key} is not set"
         return None
 
-    def __call__(self, argument: str, price: Price | None = None) -> LanguageModel:
+    def __call__(self, argument: str, price: TokenPrice | None = None) -> LanguageModel:
         """Open ``NAME[@URL][#OPTION=VALUE,...]``.
 
         Args:

@@ -97,7 +97,7 @@ class Failure:
     read: Reply | None = None
 
 
-class Session(Protocol):
+class WireSession(Protocol):
     """A provider's open client."""
 
     async def send(self, call: Call) -> Reply | Failure:
@@ -126,7 +126,7 @@ class Wire(Protocol):
     def length_fields(self) -> tuple[str, ...]:
         """The name of the length limit, and perhaps another one for endpoints that refuse the first."""
 
-    def open(self) -> Session:
+    def open(self) -> WireSession:
         """Make a client; nothing is sent yet."""
 
 

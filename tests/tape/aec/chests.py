@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tape.protocols import Action, Observation, State
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 from tests.tape.aec.declared import Declared
 
 
@@ -85,7 +85,7 @@ class Chests(Declared):
     def goals(self) -> Sequence[Assignment]:
         return ({HOLDING: True},)
 
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         return (OnePlace(self.chests),)
 
     def query(self, state: State, predicate: Predicate) -> QueryMacro | None:

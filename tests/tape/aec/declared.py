@@ -9,7 +9,7 @@ from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Predicates
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 
 
 class Declared(Domain, Predicates):
@@ -43,7 +43,7 @@ class Declared(Domain, Predicates):
     def goals(self) -> Sequence[Assignment]:
         return ()
 
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         return ()
 
     def query(self, state: Any, predicate: Predicate) -> QueryMacro | None:

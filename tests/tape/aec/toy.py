@@ -20,7 +20,7 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Forced, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, Plan, State
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 from tape.protocols.prompt_format import PromptFormat
 from tape.trace import Event, TraceWriter
 from tests.tape.aec.declared import Declared
@@ -86,7 +86,7 @@ class BoxDomain(Declared):
     """Declares the predicates; knows nothing that was not seen."""
 
     boxes: int
-    extra_rules: tuple[Rule, ...] = ()
+    extra_rules: tuple[InferenceRule, ...] = ()
 
     def key(self, state: Any) -> str:
         marks = {True: "1", False: "0", None: "?"}
@@ -126,7 +126,7 @@ class BoxDomain(Declared):
     def goals(self) -> Sequence[Assignment]:
         return [{HOLDING: True}]
 
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[InferenceRule]:
         return [OnePlace(self.boxes), OpenIsUnlocked(self.boxes), *self.extra_rules]
 
     def query(self, state: Any, predicate: Predicate) -> QueryMacro | None:

@@ -28,7 +28,7 @@ import pytest
 from tape.budget import Budget, Ledger, Payer, Resources
 from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
 from tape.errors import BudgetExceededError
-from tape.runner.journal import Journal
+from tape.runner.journal import RunJournal
 
 KINDS = ("calls", "tokens", "usd")
 Steps = Generator[None, None, None]
@@ -292,13 +292,13 @@ def crashing(seeds: range, counts: Counter[str], folder: Path) -> None:
         rng = random.Random(seed)
         path = folder / "journal"
         path.unlink(missing_ok=True)
-        journal = Journal(path, Resources())
+        journal = RunJournal(path, Resources())
         schedule = Schedule(rng, counts, payer=journal)
         schedule.play(rng.randint(0, 12))
         torn = json.dumps({"close": 1, "spent": {}})[: rng.randint(0, 12)]
         left = folder / "left"
         left.write_bytes(path.read_bytes() + torn.encode())
-        again = Journal(left, Resources())
+        again = RunJournal(left, Resources())
         again.close()
         check_booked(again.spent, [schedule.truth])
         schedule.close()

@@ -16,7 +16,7 @@ from tape.cgdp import selection
 from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.events import RetrievedEvent
 from tape.cgdp.prices import SuccessChance
-from tape.cgdp.search import Search
+from tape.cgdp.search import CorpusSearch
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import SearchOption
 from tape.trace import PathSelectedEvent, read_trace
@@ -26,7 +26,7 @@ CALIBRATION = {"bm25-1": 0.3, "bm25-2": 0.6, "bm25-5": 0.9}
 SUB = ("Where was Ada born?", "Who is the mayor of that town?")
 
 
-Played = Callable[..., tuple[Search, list[Any]]]
+Played = Callable[..., tuple[CorpusSearch, list[Any]]]
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
 
     def play(budget: Budget | None = None, sub_questions: Sequence[str] = SUB, hops: int = 1, **given: Any) -> Any:
         chosen: list[Any] = []
-        searches: list[Search] = []
+        searches: list[CorpusSearch] = []
 
-        def spy(search: Search) -> Any:
+        def spy(search: CorpusSearch) -> Any:
             searches.append(search)
             before = expected(search)
             chosen.append(original(search))
@@ -58,7 +58,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
     return play
 
 
-def expected(search: Search) -> float:
+def expected(search: CorpusSearch) -> float:
     """The best sum of worths over all ways to search for any of the open predicates, by brute force."""
     assert search.belief is not None
     assert search.settings.rounds is not None

@@ -28,7 +28,7 @@ from tape.gateway.catalog import Offered
 from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import NotCalledError, UnansweredError
 from tape.gateway.gateway import Caller, Gateway
-from tape.gateway.ledgers import Charge, Ledgers
+from tape.gateway.ledgers import Ledgers, SessionCharge
 from tape.tools.errors import ToolFailedError
 
 WORST = {"drop": 20_000, "purge": 40_000, "look": 30_000}
@@ -101,7 +101,7 @@ class Schedule:
             gateway.gates.append(lambda: stop("gate"))
         self._flights: list[Flight] = []
         self._questions: list[tuple[Flight, str]] = []
-        self._spending: list[Charge] = []
+        self._spending: list[SessionCharge] = []
         self._calls, self._spent = 0, Counter[int]()
         self._asked, self._granted, self._made = Counter[str](), Counter[str](), Counter[str]()
 

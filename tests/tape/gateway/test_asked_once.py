@@ -17,7 +17,7 @@ from tape.budget import Budget, Cap, LedgerStore, Resources, Rule, StorePayer, o
 from tape.gateway.approval import Approvals
 from tape.gateway.config import load_config
 from tape.gateway.gateway import Gateway
-from tape.gateway.ledgers import Charge, Ledgers
+from tape.gateway.ledgers import Ledgers, SessionCharge
 from tests.tape.budget.stores.server import Server, missing
 from tests.tape.conftest import Keep
 from tests.tape.gateway.helpers import WHO, functions, running, write_config
@@ -84,7 +84,7 @@ class Person:
         return ""
 
 
-async def held(gateway: Gateway) -> Charge:
+async def held(gateway: Gateway) -> SessionCharge:
     return await gateway.ledgers.begin(gateway.ledgers.current(WHO.client, "other"), "drop", TAKES)
 
 

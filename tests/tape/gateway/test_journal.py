@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tape.budget import Budget, LedgerError, Resources
 from tape.budget.stores.file import FileStore
 from tape.errors import BudgetExceededError
-from tape.gateway.ledgers import Charge, Ledgers
+from tape.gateway.ledgers import Ledgers, SessionCharge
 from tests.profiles import examples
 
 COST = Resources({"steps": 1, "usd": 400})
@@ -33,7 +33,7 @@ def books(path: Path, **caps: int) -> Ledgers:
     return Ledgers(given.get("run", empty), clients, given.get("session", empty), path)
 
 
-def begin(found: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, Charge]:
+def begin(found: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, SessionCharge]:
     return found.begin(found.current("local", 1), "look", worst)
 
 
@@ -289,7 +289,7 @@ def disk() -> Iterator[list[int]]:
 
 async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int = 40) -> int:
     """Play a random schedule of one or two gateways, check all caps after each step; how many calls were begun."""
-    gateways, open_ = [books(path, **CAPS) for _ in range(rng.randint(1, 2))], dict[Charge, int]()
+    gateways, open_ = [books(path, **CAPS) for _ in range(rng.randint(1, 2))], dict[SessionCharge, int]()
     truly = begun = 0
     """What was really spent; a call that was cut off may have spent anything up to its worst case."""
 

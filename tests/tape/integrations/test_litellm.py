@@ -26,7 +26,7 @@ from tape.budget import Cap, Resources, StorePayer, open_store
 from tape.budget.contract import HoldRecord
 from tape.errors import ConfigError, UnknownCostError
 from tape.integrations import litellm_requests as requests
-from tape.integrations.litellm import Budget
+from tape.integrations.litellm import ProxyBudget
 from tape.integrations.usage import Meter, Usage
 
 KEY = SimpleNamespace(team_alias=None, team_id="team", key_alias="alice", token="0" * 64)
@@ -54,7 +54,7 @@ class Proxy:
     """Calls the hooks, in the order of the proxy."""
 
     def __init__(self, ledger: Path) -> None:
-        self.budget, self.ledger = Budget(), f"file://{ledger}"
+        self.budget, self.ledger = ProxyBudget(), f"file://{ledger}"
 
     async def begin(self, sort: str = "acompletion", session: str = "s", **body: Any) -> dict[str, Any]:
         """Up to where it is sent; a field that is ``...`` is left out."""

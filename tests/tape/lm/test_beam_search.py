@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.lm.base import Choice, Completion, Regex, Request
-from tape.lm.beam_search import Search
+from tape.lm.beam_search import BeamSearch
 from tape.seeds import derive
 from tests.tape.helpers import tiny_lm
 
@@ -30,8 +30,8 @@ def logits_after(tokens: tuple[int, ...], of: int = 7) -> torch.Tensor:
     return torch.tensor(np.random.default_rng(derive(of, *tokens)).normal(size=WORDS), dtype=torch.float32)
 
 
-def searched(request: Request, of: int = 7, adjoin: Any = None, *, endless: bool = False) -> Search:
-    search = Search([9], request, None, EOS, 100, *([adjoin] if adjoin else []))
+def searched(request: Request, of: int = 7, adjoin: Any = None, *, endless: bool = False) -> BeamSearch:
+    search = BeamSearch([9], request, None, EOS, 100, *([adjoin] if adjoin else []))
     while live := search.live:
         logits = torch.stack([logits_after(tuple(beam.tokens), of) for beam in live])
         search.grow(logits.index_fill(1, torch.tensor([EOS]), -math.inf) if endless else logits)
@@ -49,7 +49,7 @@ def every_sequence(longest: int, temperature: float, tokens: tuple[int, ...] = (
             yield from ((name, float(weight) * p) for name, p in every_sequence(longest, temperature, longer))
 
 
-def names(search: Search) -> tuple[str, ...]:
+def names(search: BeamSearch) -> tuple[str, ...]:
     return tuple(str(tuple(beam.tokens)) + "." * (beam.finish == "stop") for beam in search.beams)
 
 

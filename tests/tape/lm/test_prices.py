@@ -21,7 +21,7 @@ from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import Request
 from tape.lm.cache import CachedLM
 from tape.lm.listed_prices import find, spelling, why_unknown
-from tape.lm.price import FREE, Price
+from tape.lm.price import FREE, TokenPrice
 from tape.lm.price_table import PriceTable, missing_price
 from tape.lm.priced import PricedLM, priced
 from tape.lm.scripted import ScriptedLM
@@ -38,7 +38,7 @@ def table(folder: Path, **models: object) -> Path:
     return path
 
 
-def listed(name: str, **asked: Any) -> Price:
+def listed(name: str, **asked: Any) -> TokenPrice:
     found = find(name)
     price = None if found is None else found.price(**asked)
     assert price is not None
@@ -128,7 +128,7 @@ def test_a_price_is_the_users_own_else_the_models_else_the_tables(
     mine = {"prompt": "1", "completion": 2.5}
     own = PriceTable.load(table(tmp_path, **{"scripted:x": mine, f"openai:gpt-4o@{url}": mine}))
     assert own.dates["scripted:x"] == date(2026, 1, 31)
-    expected, shipped = Price(Decimal("1e-6"), Decimal("2.5e-6")), listed("openai:gpt-4o")
+    expected, shipped = TokenPrice(Decimal("1e-6"), Decimal("2.5e-6")), listed("openai:gpt-4o")
     free, unknown = ScriptedLM([""]), ScriptedLM([""], price=None)
     assert priced(free, "scripted:x", own).price == priced(unknown, "scripted:x", own).price == expected
     assert priced(free, "scripted:other", own).price == FREE
@@ -195,7 +195,7 @@ def test_a_missing_price_under_a_hard_cap_is_an_error_at_the_start() -> None:
 
 @pytest.mark.parametrize("agent", [OpenLoopAgent, ReactSearchAgent])
 def test_an_agent_is_given_what_its_model_costs(agent: type[Agent], tmp_path: Path) -> None:
-    price = Price(Decimal("1e-4"), Decimal("1e-3"))
+    price = TokenPrice(Decimal("1e-4"), Decimal("1e-3"))
     file = table(tmp_path, scripted={"prompt": 100, "completion": 1000})
     for prices in (("100", "1000"), [100, Decimal(1000)], file, str(file)):
         assert agent(ScriptedLM([SCRIPT], price=None), prices=prices).model.price == price
@@ -220,7 +220,7 @@ def test_a_cache_outlives_a_change_of_price(tmp_path: Path) -> None:
     request = Request("what", 9)
     for micro in (1, 2):
         cached = CachedLM(ScriptedLM([SCRIPT], price=None), tmp_path / "cache")
-        model = PricedLM(cached, Price(Decimal(micro), Decimal(micro)))
+        model = PricedLM(cached, TokenPrice(Decimal(micro), Decimal(micro)))
         [completion] = asyncio.run(model.generate([request]))
         assert completion.usage.cached == (micro == 2)
         assert model.identity.endswith(f"at {micro}+{micro} usd/token"), "what is affordable depends on it"

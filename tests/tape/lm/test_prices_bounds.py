@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.lm.listed_prices import PACKAGE, Listed, entries, find
-from tape.lm.price import Marks, Price
+from tape.lm.price import Marks, TokenPrice
 from tests.tape.lm import litellm_prices
 from tests.tape.lm.drawn_calls import Drawn, draw
 
@@ -24,14 +24,14 @@ SHARES = [(0, 20_000), *(pytest.param(seed, 100_000, marks=pytest.mark.soak) for
 
 
 @cache
-def price_of(listed_name: str, request: str, marks: Marks) -> Price:
+def price_of(listed_name: str, request: str, marks: Marks) -> TokenPrice:
     listed = find(listed_name)
     price = None if listed is None else listed.price(request, marks)
     assert price is not None
     return price
 
 
-def bounds(price: Price, drawn: Drawn) -> tuple[Decimal, Decimal, Decimal]:
+def bounds(price: TokenPrice, drawn: Drawn) -> tuple[Decimal, Decimal, Decimal]:
     """The worst case, and what is booked of the usage: of its totals, and with what the cache had."""
     text, media, completion = drawn.bounds
     worst = price.usd(text + media, completion, media=media)
@@ -100,17 +100,23 @@ def test_litellm_reckons_no_more_than_the_worst_case_but_where_that_is_listed(
 
 
 rates = st.decimals(0, 1, places=6)
-prices = st.builds(Price, rates, rates, st.none() | rates, st.none() | rates, st.none() | rates, rates)
+prices = st.builds(TokenPrice, rates, rates, st.none() | rates, st.none() | rates, st.none() | rates, rates)
 counts = st.integers(0, 10**6)
 
 
 @given(prices, prices, st.integers(0, 10**6), st.tuples(counts, counts), st.tuples(counts, counts), counts, counts)
 def test_more_tokens_cost_no_less(
-    low: Price, more: Price, start: int, less: tuple[int, int], further: tuple[int, int], cached: int, media: int
+    low: TokenPrice,
+    more: TokenPrice,
+    start: int,
+    less: tuple[int, int],
+    further: tuple[int, int],
+    cached: int,
+    media: int,
 ) -> None:
     names = ("prompt", "completion", "cached", "written", "media", "call")
     rates = [(getattr(low, name) or low.prompt) + (getattr(more, name) or 0) for name in names]
-    price = replace(low, tiers=((start, Price(*rates)),))
+    price = replace(low, tiers=((start, TokenPrice(*rates)),))
     (prompt, completion), cached = less, min(cached, less[0])
     worst = price.usd(prompt + further[0], completion + further[1], media=min(media, prompt))
     assert price.usd(prompt, completion, cached=cached, written=(prompt - cached) // 2) <= worst

@@ -11,7 +11,7 @@ from tape.budget import Budget, Resources
 from tape.cli.main import main
 from tape.errors import TapeError
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import Journal
+from tape.runner.journal import RunJournal
 from tape.runner.runner import Runner
 from tape.runner.workers import InProcess
 from tests.full_disk import FullDisk, grow, small_disk
@@ -43,7 +43,7 @@ def lines(out: Path) -> list[bytes]:
 
 
 def spent(out: Path) -> int:
-    journal = Journal(out / "run-ledger.jsonl", Resources())
+    journal = RunJournal(out / "run-ledger.jsonl", Resources())
     journal.close()
     return journal.spent["calls"] or 0
 

@@ -17,7 +17,7 @@ import pytest
 
 from tape.budget import Resources
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import Journal
+from tape.runner.journal import RunJournal
 from tape.runner.results import TIMES
 from tape.trace import read_trace
 from tests.envs.alfworld.helpers import given_folder
@@ -145,7 +145,7 @@ class Game:
         if file.exists():
             copy = self._temporary.with_name("ledger")
             copy.write_bytes(file.read_bytes())  # opening it would write it anew
-            journal = Journal(copy, Resources())
+            journal = RunJournal(copy, Resources())
             journal.close()
             assert self.made() <= (journal.spent["calls"] or 0) <= self.calls
         else:

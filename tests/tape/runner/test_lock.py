@@ -15,7 +15,7 @@ from tape.errors import RunDirectoryError
 from tape.files import is_there, open_plain, partial_file, replace_file
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import Journal
+from tape.runner.journal import RunJournal
 from tape.runner.runner import Runner, Watcher
 from tape.runner.workers import InProcess
 from tests.tape.runner.records import record
@@ -171,7 +171,7 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, name: str) ->
     out = tmp_path / "a"
     run(tmp_path, out)
     if name == "run-ledger.jsonl":
-        Journal(out / name, Resources()).close()
+        RunJournal(out / name, Resources()).close()
     (out / name).rename(tmp_path / "moved")
     (out / name).symlink_to(tmp_path / "moved")
     before = sorted(path.name for path in tmp_path.rglob("*"))
@@ -210,17 +210,17 @@ def test_a_file_is_replaced_as_a_whole_whatever_a_kill_left(tmp_path: Path) -> N
 
 def test_nothing_is_spent_that_would_not_be_recorded(tmp_path: Path) -> None:
     path = tmp_path / "run-ledger.jsonl"
-    journal = Journal(path, Resources())
+    journal = RunJournal(path, Resources())
     ledger = Ledger(name="run", payer=journal)
     ledger.settle(ledger.reserve(Resources({"calls": 1})), Resources({"calls": 1}))
-    other = Journal(path, Resources())  # writes the file anew
+    other = RunJournal(path, Resources())  # writes the file anew
     with pytest.raises(RunDirectoryError, match=r"removed or replaced .* spends nothing more"):
         ledger.reserve(Resources({"calls": 1}))
     assert (other.spent["calls"], ledger.used["calls"]) == (1, 1)
     other.close()
     path.unlink()
     with pytest.raises(RunDirectoryError, match="removed or replaced"):
-        Ledger(name="run", payer=other and Journal(path, Resources()) and journal).reserve(Resources({"calls": 1}))
+        Ledger(name="run", payer=other and RunJournal(path, Resources()) and journal).reserve(Resources({"calls": 1}))
 
 
 # --- places that are refused ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tape.errors import BudgetExceededError, ConfigError, RunDirectoryError, Unk
 from tape.lm.base import Completion, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import Journal
+from tape.runner.journal import RunJournal
 from tape.runner.pool import Pool, WorkerError
 from tape.runner.processes import Processes
 from tape.runner.runner import Runner, Watcher
@@ -40,7 +40,7 @@ def tokens(out: Path) -> list[int]:
 
 
 def spent(out: Path) -> Resources:
-    journal = Journal(out / "run-ledger.jsonl", Resources())
+    journal = RunJournal(out / "run-ledger.jsonl", Resources())
     journal.close()
     return journal.spent
 
@@ -158,27 +158,27 @@ def test_the_display_gets_what_is_left(tmp_path: Path) -> None:
 
 
 def test_a_journal_counts_what_was_left_open(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", Resources({"usd": 5}))
+    journal = RunJournal(tmp_path / "j", Resources({"usd": 5}))
     one, two, _ = (journal.reserve(Resources({"usd": 10 * i, "tokens": 1})) for i in (1, 2, 3))
     journal.settle(one, Resources({"usd": 7}))
     journal.release(two)
     assert journal.spent == Resources({"usd": 12})
     # Killed here; a torn line was never acted on.
     (tmp_path / "j").write_bytes((tmp_path / "j").read_bytes() + b'{"close": 3, "spe')
-    again = Journal(tmp_path / "j", Resources({"usd": 1_000_000}))
+    again = RunJournal(tmp_path / "j", Resources({"usd": 1_000_000}))
     assert again.spent == Resources({"usd": 42, "tokens": 1})
     again.settle(again.reserve(Resources({"usd": 9})), Resources({"usd": 8}))
-    assert Journal(tmp_path / "j", Resources()).spent == Resources({"usd": 50, "tokens": 1})
+    assert RunJournal(tmp_path / "j", Resources()).spent == Resources({"usd": 50, "tokens": 1})
 
 
 def test_a_journal_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tape.runner.journal.MOST_LINES", 50)
-    journal = Journal(tmp_path / "j", Resources())
+    journal = RunJournal(tmp_path / "j", Resources())
     kept = journal.reserve(Resources({"usd": 3}))
     for _ in range(200):
         journal.settle(journal.reserve(Resources({"usd": 2})), Resources({"usd": 1}))
     assert len((tmp_path / "j").read_text().splitlines()) <= 53
-    assert Journal(tmp_path / "j", Resources()).spent == Resources({"usd": 203})
+    assert RunJournal(tmp_path / "j", Resources()).spent == Resources({"usd": 203})
     journal.release(kept)
 
 
@@ -188,16 +188,16 @@ def test_a_journal_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_malformed_journal_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "j").write_text(text)
     with pytest.raises(RunDirectoryError, match=r"j:\d: .*not a line of a run's ledger"):
-        Journal(tmp_path / "j", Resources())
+        RunJournal(tmp_path / "j", Resources())
 
 
 def test_unknown_spending_under_a_new_cap_is_an_error(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", Resources())
+    journal = RunJournal(tmp_path / "j", Resources())
     ledger = Ledger(name="run", payer=journal)
     ledger.settle(ledger.reserve(Resources({"usd": None})), Resources({"usd": None}))
     later = Ledger(Budget({"usd": 5}), name="run")
     with pytest.raises(UnknownCostError, match="how much usd was spent before is unknown"):
-        later.book(Journal(tmp_path / "j", Resources()).spent)
+        later.book(RunJournal(tmp_path / "j", Resources()).spent)
 
 
 # Asking a ledger in another process

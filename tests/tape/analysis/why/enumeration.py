@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tape.analysis.why.selections import Rule, stages_of
+from tape.analysis.why.selections import SelectionRule, stages_of
 from tape.budget import Resources
 from tape.engine.cost import most_moves
 from tape.engine.graph import PlanGraph
@@ -17,7 +17,7 @@ MOST = 4
 """Most that an action costs of either."""
 
 
-def random_case(seed: int) -> tuple[PlanGraph, Rule]:
+def random_case(seed: int) -> tuple[PlanGraph, SelectionRule]:
     """A small graph with rewards that floats hold exactly, and what was left on it."""
     rng = random.Random(seed)
     acyclic = rng.random() < 0.6
@@ -46,7 +46,7 @@ def random_case(seed: int) -> tuple[PlanGraph, Rule]:
     stages = stages_of(graph, cautious=rng.random() < 0.5, partial=rng.random() < 0.4)
     patience = rng.choice([None, 1, 7] if acyclic else [None, 1])
     horizon = rng.randint(1, 4) if patience is None else patience * max(1, most_moves(graph, left))
-    return graph, Rule(nodes[0], left, stages, horizon, patience, rng.choice([1.0, 0.5]))
+    return graph, SelectionRule(nodes[0], left, stages, horizon, patience, rng.choice([1.0, 0.5]))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Found:
 class Enumeration:
     """Answers of a rule on a graph, by listing all paths."""
 
-    def __init__(self, graph: PlanGraph, rule: Rule) -> None:
+    def __init__(self, graph: PlanGraph, rule: SelectionRule) -> None:
         self.graph, self.rule = graph, rule
         self._paths: dict[tuple[int, int], list[tuple[int, ...]]] = {}
         self._worths: dict[tuple[tuple[int, ...], int], float] = {}
