@@ -256,6 +256,7 @@ class HostedLM:
         # Bytes, and the marks around a text and its reasoning.
         others = (len(sample.text.encode()) + sample.thought + 16 for sample in reply.samples[1:])
         rest = sum(min(call.max_tokens, most) for most in others) if reply.of_first else 0
+        rest = rest if reply.others is None else min(rest, reply.others)
         if reply.usage is None or reply.usage[0] * 2 < prompt or (reply.usage[1] + rest) * 2 < answers:
             self._warn("usage", "reports no credible usage, so the worst case is booked for each call")
             return worst
@@ -267,6 +268,8 @@ class HostedLM:
             )
             return worst
         reported = Usage(*reply.usage, source="reported", split=reply.split, answered=answered)
+        if reply.others is not None:
+            return reported + Usage(0, rest, calls=0, source="reported")
         return reported + replace(_assumed(0, rest), calls=0) if rest else reported
 
     def _worst(self, request: Request, call: Call) -> Usage:

@@ -6,11 +6,15 @@ models return the text alone and drop usage, finish reasons and headers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
+from tape.lm.hosted.http import NoAnswerError
 from tape.lm.hosted.stainless import opened, post
 from tape.lm.hosted.wire import Call, Failure, Reply, Sample, WireSession, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
@@ -86,9 +90,25 @@ class _OpenAISession:
             Chat([{"role": m.role, "content": m.content} for m in call.messages])
         )
         create = self._client.chat.completions.with_raw_response.create
-        return await post(
+        reply = await post(
             openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_reply, call.n)
         )
+        if isinstance(reply, Reply) and reply.of_first and wire.flavour == "llamacpp":
+            return replace(reply, others=await self._counted(reply.samples[1:]))
+        return reply
+
+    async def _counted(self, samples: Sequence[Sample]) -> int | None:
+        """The tokens of samples, each with the one that ends it, as llama.cpp's server counts them."""
+        import openai
+
+        if any(sample.thought for sample in samples):
+            return None
+        address = f"{self._wire.base_url.rstrip('/').removesuffix('/v1')}/tokenize"
+        try:
+            asked = [self._client.post(address, cast_to=str, body={"content": one.text}) for one in samples]
+            return sum(len(json.loads(answer)["tokens"]) + 1 for answer in await asyncio.gather(*asked))
+        except (NoAnswerError, openai.APIError, KeyError, TypeError, ValueError):
+            return None
 
     async def close(self) -> None:
         await self._client.close()

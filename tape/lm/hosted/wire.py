@@ -66,6 +66,7 @@ class Reply:
         usage: Prompt and completion tokens as reported; None where nothing credible was reported.
         split: What the provider's cache had of the prompt, as reported.
         of_first: The completion tokens are those of the first sample alone.
+        others: Those of the other samples then, as the server counts them; None where it does not.
         model: Which model has answered, as it says; empty where it does not.
     """
 
@@ -74,6 +75,7 @@ class Reply:
     split: Split = UNSPLIT
     of_first: bool = False
     model: str = ""
+    others: int | None = None
 
 
 @dataclass(frozen=True)

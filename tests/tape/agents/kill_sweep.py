@@ -27,7 +27,7 @@ from tape import TapeAgent
 from tape.engine.result import EpisodeResult
 from tape.errors import UnfinishedCallError
 from tape.files import append
-from tape.lm.base import Completion, Price, Request
+from tape.lm.base import Completion, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, tool
 from tape.tools.tool import Tool
@@ -68,7 +68,7 @@ class BilledLM(ScriptedLM):
     """Plans, and writes down what it is asked for, as a provider bills it."""
 
     def __init__(self, database: Path, instant: Instants) -> None:
-        super().__init__(written, price=Price(Decimal("0.00001"), Decimal("0.00001")))
+        super().__init__(written, price=TokenPrice(Decimal("0.00001"), Decimal("0.00001")))
         self._database, self._instant = database, instant
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:

@@ -14,7 +14,7 @@ from tape.agents.planned import PricedPath
 from tape.agents.react import ReactAgent
 from tape.budget import Resources, kind_of
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import Price, Request
+from tape.lm.base import Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
 from tape.sdp.agent import SdpAgent
@@ -64,7 +64,7 @@ def test_costs_are_worst_cases_in_units_and_add_up() -> None:
 
 def test_the_cost_of_writing_the_actions_is_included_where_it_is_capped() -> None:
     model = obedient()
-    model.price = Price(Decimal("1e-6"), Decimal("2e-6"))
+    model.price = TokenPrice(Decimal("1e-6"), Decimal("2e-6"))
     agent = TapeAgent(model, execution="constrained")
     planned = agent.plan(Cleaning().environment(), budget=Budget.of(steps=9, usd=1, tokens=100_000))
     assert all(cost["tokens"] for cost in planned.costs)

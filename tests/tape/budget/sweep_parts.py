@@ -13,14 +13,14 @@ from tape.agents.base import Agent
 from tape.budget import Budget, Resources, declare
 from tape.engine.episode import Episode
 from tape.errors import ModelError
-from tape.lm.base import Completion, Price, Request, Usage
+from tape.lm.base import Completion, Request, TokenPrice, Usage
 from tape.protocols import Action, Environment, Observation, PromptFormat, State
 from tape.protocols.domain import Domain
 
 declare("coal", "piece")
 KINDS = ("steps", "seconds", "coal", "usd")
 ACTIONS = ("dig", "buy", "ask")
-PRICE = Price(Decimal("3e-6"), Decimal("15e-6"))
+PRICE = TokenPrice(Decimal("3e-6"), Decimal("15e-6"))
 
 
 @dataclass

@@ -16,7 +16,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.budget.deadline import Deadline, DeadlineError, in_thread
 from tape.engine.result import EpisodeResult
-from tape.lm.base import Completion, Price, Request
+from tape.lm.base import Completion, Request, TokenPrice
 from tape.lm.batching import EpisodeBatch
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
@@ -27,7 +27,7 @@ from tests.tape.helpers import CORRIDOR, SimulatedModel
 from tests.tape.runner.test_runner import spec_for
 
 SOON = Budget.of(wall_seconds="0.02")
-PAID = Price(Decimal("1e-6"), Decimal("1e-6"))
+PAID = TokenPrice(Decimal("1e-6"), Decimal("1e-6"))
 
 
 class Clock:

@@ -22,7 +22,7 @@ from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind
 from tape.cgdp.view import Belief, Fact, Round, View
 from tape.errors import ConfigError, InvalidOutputError, ModelError
-from tape.lm.base import Choice, JsonSchema, Price, Request
+from tape.lm.base import Choice, JsonSchema, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.search import Passage
 from tests.tape.cgdp.policy import PASSAGES, QUESTION, environment, fixed_answers, longest, of, play
@@ -87,7 +87,7 @@ def test_titles_and_facts_stay_in_one_line_within_their_marks() -> None:
 
 def test_reading_degrades_under_a_cap_of_money_as_under_one_of_tokens() -> None:
     class Priced(ScriptedLM):
-        price = Price(Decimal("0.000001"), Decimal("0.000001"))
+        price = TokenPrice(Decimal("0.000001"), Decimal("0.000001"))
 
     passages = tuple(Passage(f"p{i}", "Tarn", f"The mayor of Tarn {i} is not known in Bo. " * 6) for i in range(10))
     env = environment(passages, depths=(10,))

@@ -12,7 +12,7 @@ import solvers
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources, kind_of
 from tape.engine.result import EpisodeResult
-from tape.lm.base import FREE, Price, Request
+from tape.lm.base import FREE, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.tools.making import make_tool
@@ -21,7 +21,7 @@ from tests.profiles import examples
 from tests.tape.helpers import CORRIDOR, play
 from tests.tape.tools.helpers import TOOLS, asked, program, script
 
-PRICE = Price(Decimal("1e-7"), Decimal("4e-7"))
+PRICE = TokenPrice(Decimal("1e-7"), Decimal("4e-7"))
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("multiply.exact", {"a": 3, "b": 4}),
     ("multiply.exact", {"a": "#1", "b": 7}),
@@ -33,7 +33,7 @@ def run(
     caps: dict[str, Any],
     plan: Any = CALLS,
     *,
-    price: Price = FREE,
+    price: TokenPrice = FREE,
     tools: list[Tool] | None = None,
     trace: TraceWriter | None = None,
     parent: Ledger | None = None,
@@ -204,7 +204,7 @@ PLANS = st.lists(
     reserve=st.integers(0, 1),
 )
 def test_the_least_cap_does_and_one_less_does_not(
-    plans: Any, costs: Any, caps: dict[str, int], price: Price, reserve: int
+    plans: Any, costs: Any, caps: dict[str, int], price: TokenPrice, reserve: int
 ) -> None:
     """Against playing again: with the raised caps the plan succeeds, and with one count less it is not begun."""
 
@@ -274,7 +274,7 @@ def test_the_least_cap_is_that_of_the_cheapest_of_all_samplings() -> None:
             samplings.append(sample)
             return program([("dear" if len(samplings) == 1 else "cheap", {})])
 
-        model = ScriptedLM(reply, price=Price(Decimal("1e-5"), Decimal("1e-5")))
+        model = ScriptedLM(reply, price=TokenPrice(Decimal("1e-5"), Decimal("1e-5")))
         agent = TapeAgent(model, num_plans=1, resample=1, extend=0, score="ends")
         return agent.run(ToolEnvironment("Look it up.", tools), budget=Budget.of(usd=cap))
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from tape.lm.base import Completion, Constraint, Message, Price, Request
+from tape.lm.base import Completion, Constraint, Message, Request, TokenPrice
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OPENAI
 
 PROMPT = (Message("system", "You play."), Message("user", "What next?"))
-PRICE = Price(Decimal("1e-6"), Decimal("2e-6"))
+PRICE = TokenPrice(Decimal("1e-6"), Decimal("2e-6"))
 
 
 class Move(BaseModel):
@@ -33,7 +33,7 @@ def replies(text: str) -> Callable[[dict[str, Any]], list[str]]:
     return lambda body: [text] * body.get("n", 1)
 
 
-def opened(endpoint: Any, provider: Any = OPENAI, price: Price | None = None, **limits: Any) -> HostedLM:
+def opened(endpoint: Any, provider: Any = OPENAI, price: TokenPrice | None = None, **limits: Any) -> HostedLM:
     """The model behind an endpoint; it waits for nothing before a retry."""
     asked = ",".join(f"{name}={value}" for name, value in {"backoff": 0, "timeout": 30, **limits}.items())
     url = endpoint.url if provider.package == "openai" else endpoint.root

@@ -282,6 +282,25 @@ def test_a_usage_of_the_first_sample_alone_is_completed_by_a_bound_on_the_others
     assert ledger.used["tokens"] == 12 + rest
 
 
+def test_the_tokens_of_the_other_samples_are_counted_where_the_server_counts() -> None:
+    class Counting(Faulty):
+        def do_POST(self) -> None:
+            if not self.path.endswith("/tokenize"):
+                return super().do_POST()
+            words = self.body()["content"].split()
+            return self.reply(200, {"tokens": [*range(len(words))]})
+
+    def complete(body: dict[str, Any]) -> dict[str, Any]:
+        choices = [{"message": {"content": text}, "finish_reason": "stop"} for text in ("up", "up up", "up " * 9)]
+        usage = {"prompt_tokens": 9, "completion_tokens": 2}
+        return {"choices": choices[: body.get("n", 1)], "usage": usage, "timings": {"predicted_n": 2}}
+
+    with Endpoint(replies("up")) as endpoint:
+        endpoint._server.RequestHandlerClass = type("Bound", (Counting,), {"endpoint": endpoint})
+        endpoint.complete = complete  # type: ignore[method-assign]
+        assert ask(opened(endpoint, LLAMACPP), n=3).usage == Usage(9, 2 + (2 + 1) + (9 + 1), source="reported")
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_marks_before_a_body_are_no_part_of_it(encoding: str) -> None:
     class Marked(Faulty):

@@ -11,7 +11,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, BatchError, Completion, EndpointError, Price, Request, Usage
+from tape.lm.base import FREE, BatchError, Completion, EndpointError, Request, TokenPrice, Usage
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
@@ -19,7 +19,7 @@ from tape.trace import LedgerEvent
 from tests.tape.engine.test_loop import NearSighted
 from tests.tape.helpers import CORRIDOR, play
 
-PRICE = Price(Decimal("1e-6"), Decimal("1e-6"))
+PRICE = TokenPrice(Decimal("1e-6"), Decimal("1e-6"))
 REQUEST = Request("one two", 8)
 """Uses at most 10 tokens."""
 
@@ -95,7 +95,7 @@ def test_a_call_that_uses_too_much_is_not_excused_by_what_was_reserved_for_other
 
 
 @pytest.mark.parametrize(("price", "booked"), [(PRICE, 3), (FREE, 0)], ids=["metered", "free"])
-def test_what_failed_is_booked_with_all_that_was_reserved_for_its_repeats(price: Price, booked: int) -> None:
+def test_what_failed_is_booked_with_all_that_was_reserved_for_its_repeats(price: TokenPrice, booked: int) -> None:
     class Down(Stubborn):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
             await super().generate(requests)

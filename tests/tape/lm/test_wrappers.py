@@ -12,7 +12,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, Choice, Completion, Price, Regex, Request, Usage, worst_case, worst_case_of_scoring
+from tape.lm.base import FREE, Choice, Completion, Regex, Request, TokenPrice, Usage, worst_case, worst_case_of_scoring
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
@@ -74,8 +74,10 @@ async def together(model: ScriptedLM, turns: int = 1) -> list[Any]:
     return list(await asyncio.gather(*(episode(i) for i in range(3)), return_exceptions=True))
 
 
-@pytest.mark.parametrize(("price", "tries"), [(FREE, 4), (Price(Decimal("1e-6"), Decimal("1e-6")), 1)])
-def test_one_bad_request_fails_its_neighbours_only_where_they_would_be_paid_twice(price: Price, tries: int) -> None:
+@pytest.mark.parametrize(("price", "tries"), [(FREE, 4), (TokenPrice(Decimal("1e-6"), Decimal("1e-6")), 1)])
+def test_one_bad_request_fails_its_neighbours_only_where_they_would_be_paid_twice(
+    price: TokenPrice, tries: int
+) -> None:
     calls: list[int] = []
 
     class Picky(Recording):
@@ -124,7 +126,7 @@ def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
 
 
 def test_a_cached_answer_counts_against_budgets_and_costs_nothing(tmp_path: Path) -> None:
-    price = Price(Decimal("1e-6"), Decimal("2e-6"))
+    price = TokenPrice(Decimal("1e-6"), Decimal("2e-6"))
     requests = [Request("one two", 9), Request("three", 9, Choice(("yes", "no")))]
 
     run = Ledger(Budget({"calls": 3}), name="run")

@@ -13,14 +13,24 @@ from tape.agents.react import ReactAgent
 from tape.budget import Budget, Ledger
 from tape.errors import ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, BatchError, Choice, Completion, EndpointError, Price, Request, Usage, WrongAnswerError
+from tape.lm.base import (
+    FREE,
+    BatchError,
+    Choice,
+    Completion,
+    EndpointError,
+    Request,
+    TokenPrice,
+    Usage,
+    WrongAnswerError,
+)
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
 from tape.testing.line import Line
 from tape.trace import LedgerEvent, TraceWriter
 
-PRICED = Price(prompt=FREE.prompt + 1, completion=FREE.completion + 1)
+PRICED = TokenPrice(prompt=FREE.prompt + 1, completion=FREE.completion + 1)
 REQUESTS = [Request("two words", max_tokens=3, n=2, role="plan"), Request("one", max_tokens=3, role="act")]
 SCORED = [Request("two words", max_tokens=1, role="score", constraint=Choice(("a", "b")))]
 
@@ -30,7 +40,7 @@ Change = Callable[[list[Any]], Any]
 class Wrong(ScriptedLM):
     """A model whose answers are changed before they are handed over."""
 
-    def __init__(self, change: Change, price: Price | None = FREE) -> None:
+    def __init__(self, change: Change, price: TokenPrice | None = FREE) -> None:
         super().__init__(["a"], price=price)
         self._change = change
 
@@ -90,7 +100,7 @@ SCORES: dict[str, tuple[Change, str]] = {
     ids=[*GENERATED, *(f"scores: {name}" for name in SCORES)],
 )
 def test_answers_to_something_else_are_a_model_error_that_is_booked(
-    kind: str, change: Change, message: str, price: Price
+    kind: str, change: Change, message: str, price: TokenPrice
 ) -> None:
     requests = REQUESTS if kind == "generate" else SCORED
     for wrapped in (False, True):

@@ -17,7 +17,7 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, kind_of
 from tape.errors import ConfigError
-from tape.lm.base import Price, Request
+from tape.lm.base import Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, ToolFailedError, tool
 from tape.tools.prompts.programs import ProgramFormat
@@ -33,7 +33,7 @@ PLAN: list[tuple[str, dict[str, Any]]] = [
 ]
 QUICK = [(name.replace("exact", "quick"), arguments) for name, arguments in PLAN]
 AGENTS: list[type[Agent]] = [TapeAgent, ReactAgent, PlanAndActAgent, PlanAndActReplanAgent, BestOfNReactAgent]
-PRICE = Price(Decimal("1e-6"), Decimal("4e-6"))
+PRICE = TokenPrice(Decimal("1e-6"), Decimal("4e-6"))
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -13,7 +13,7 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
-from tape.lm.base import FREE, Price
+from tape.lm.base import FREE, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Fixed, PerUnit, Tool, ToolEnvironment, ToolFailedError, Uniform, tool
 from tape.tools.calls import parse
@@ -58,7 +58,7 @@ def sweep(count: int, seed: str, *, lies: bool = False) -> Counter[str]:
         rng = random.Random(f"tools:budgets:{seed}:{i}")
         tools = [made(rng, kind, f"v{n}", lies=lies) for kind in "fg" for n in range(rng.randint(1, 3))]
         plans = [planned(rng, tools) for _ in range(3)]
-        price = rng.choice([FREE, Price(Decimal("1e-8"), Decimal("3e-8"))])
+        price = rng.choice([FREE, TokenPrice(Decimal("1e-8"), Decimal("3e-8"))])
         kinds = rng.sample(["usd", "seconds", "steps", "tokens", "calls"], rng.randint(1, 3))
         scale = {"usd": 200, "seconds": 200, "steps": 8, "tokens": 20_000, "calls": 15}
         caps = Budget({kind: rng.randint(0, scale[kind]) for kind in kinds})

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tape.budget import Budget
-from tape.lm.base import FREE, Choice, Price, Request
+from tape.lm.base import FREE, Choice, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
@@ -26,7 +26,7 @@ class Ideal(ScriptedLM):
     """
 
     def __init__(
-        self, cases: Mapping[str, Iterable[RoleCase]], wrong: Iterable[str] = (), price: Price | None = FREE
+        self, cases: Mapping[str, Iterable[RoleCase]], wrong: Iterable[str] = (), price: TokenPrice | None = FREE
     ) -> None:
         self._known = {asked(case.request): case for found in cases.values() for case in found}
         self._wrong = frozenset(wrong)

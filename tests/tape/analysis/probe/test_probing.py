@@ -16,7 +16,7 @@ from tape.analysis.probe.probing import Probing, Wanted, probe
 from tape.analysis.probe.record import Probe, ProbeError, file_of, keep, kept
 from tape.analysis.probe.report import as_json, report
 from tape.errors import ModelError, UnknownCostError
-from tape.lm.base import LanguageModel, Price
+from tape.lm.base import LanguageModel, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Task
 from tape.protocols.role_cases import RoleCase
@@ -41,7 +41,7 @@ class Remembering(SokobanPlugin):
 
 
 PLUGIN = Remembering()
-MICRO = Price(Decimal("1e-6"), Decimal("1e-6"))
+MICRO = TokenPrice(Decimal("1e-6"), Decimal("1e-6"))
 """A millionth of a dollar per token."""
 
 
