@@ -19,6 +19,7 @@ from pydantic_core import PydanticUndefined
 
 from tape.budget import Cap, Rule
 from tape.budget.periods import UNITS
+from tape.budget.price_reading import PRICE_WORDS
 from tape.engine.settings import TapeConfig
 from tape.gateway import settings as gateway
 from tape.integrations.litellm_settings import Settings
@@ -171,7 +172,7 @@ SECTIONS: Mapping[str, Callable[[], str]] = {
     "servers": partial(table_of, gateway.ServerSettings),
     "tools": partial(table_of, gateway.ToolSettings),
     "python": partial(table_of, gateway.PythonSettings),
-    "prices": partial(listed, "setting", gateway.PRICE_WORDS),
+    "prices": partial(listed, "setting", PRICE_WORDS),
     "clients": partial(table_of, gateway.ClientSettings),
     "gateway-ledger": partial(table_of, gateway.LedgerSettings),
     "caps": partial(table_of, Cap),

@@ -78,11 +78,10 @@ class ProgramPlanner:
         """Actions that could not be done, and why."""
         self._graphs = ProgramGraphs(episode, declared, actor, self._dead)
         self._possible = Possible(episode, declared, self._notes, self._dead)
-        config = episode.config
-        self._usual = config.num_plans + (config.num_plans > 1 and not self._words.operators)
+        config, computes = episode.config, bool(self._words.operators)
+        self._usual = config.num_plans + (config.num_plans > 1 and not computes)
         usual = config.temperature == TapeConfig.model_fields["temperature"].default
-        measured = COMPUTING if self._words.operators else TEMPERATURE
-        self._temperature = measured if usual else config.temperature
+        self._temperature = (COMPUTING if computes else TEMPERATURE) if usual else config.temperature
 
     # --- the state of things ------------------------------------------------------------------
 

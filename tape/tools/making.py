@@ -161,8 +161,7 @@ def tool(
         kind: What it does; by default the function's name. Of several of one kind, which do the same at other prices
             or qualities, the solver chooses.
         variant: Its name within the kind.
-        cost: A cost other than a fixed one (:mod:`tape.budget.prices`), or as the configuration of a gateway writes it,
-            for instance ``{"each": {"usd": "$0.002"}, "per": "argument", "argument": "pages", "at_most": 50}``.
+        cost: A cost other than a fixed one (:mod:`tape.budget.prices`), or as a gateway's configuration writes it.
         quality: Probability in (0, 1] that a result is what was asked for.
         reads: The result is a text in which the model looks for the answer.
         pure: A call changes nothing, and returns the same while nothing else has been changed, so it is not repeated.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from solvers import errors as of_solvers
-from tape import errors, ledger, tools, world
+from tape import budget, errors, tools, world
 from tape.engine.result import END_STATES
 from tests.places import ROOT
 
@@ -47,7 +47,7 @@ def test_every_exception_and_warning_has_a_row() -> None:
     assert raised() - named == set()
     exported = {
         name
-        for module in (errors, ledger, tools, world, of_solvers)
+        for module in (errors, budget, tools, world, of_solvers)
         for name, value in vars(module).items()
         if isinstance(value, type) and issubclass(value, Exception)
     }
