@@ -76,6 +76,7 @@ def play(row: str, problem: Problem, caps: str, draw: int, model: LanguageModel,
     limits = Budget({**budget(PROFILES["priced"], problem.operations, caps), "tokens": TOKENS})
     agent = ROWS[row](SameSamples(model))
     trace.parent.mkdir(parents=True, exist_ok=True)
+    trace.unlink(missing_ok=True)  # of an episode that was stopped
     result = agent.run(GsmHardEnvironment(problem), budget=limits, seed=draw, trace=trace)
     return {"row": row, "problem": problem.id, "caps": caps, "draw": draw, "right": result.success,
             "end": result.end_state, "tokens": result.lm_tokens, "requests": sum(result.lm_calls.values()),

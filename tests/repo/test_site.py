@@ -79,12 +79,6 @@ def test_notebooks_are_executed(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_old_addresses_lead_to_the_new_ones(site: Path) -> None:
-    for old, new in (("gateway", "reference/gateway.html"), ("results", "evidence/results.html")):
-        assert new in (site / f"{old}.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
 def test_language_models_get_a_list_and_the_whole_text(site: Path) -> None:
     listed, whole = ((site / name).read_text(encoding="utf-8") for name in ("llms.txt", "llms-full.txt"))
     for url in re.findall(r"\]\(([^)]+)\): ", listed):

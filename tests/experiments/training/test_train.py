@@ -17,7 +17,7 @@ from experiments.training.evaluate import accuracy
 from experiments.training.families import CHAINS, SOKOBAN
 from experiments.training.tokenizer import build
 from experiments.training.train import main
-from tape.lm.bundled import card, sizes, weights_folder
+from tape.lm.bundled import card, checkpoint_folder, sizes
 from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
 from tape.tools.typed import TypedEnvironment
@@ -64,7 +64,7 @@ def test_the_family_is_shipped_small_and_of_rising_ability() -> None:
     assert [size for size in sizes() if size in family] == list(family)
     found = {}
     for name in ("nano-750", *family):
-        file = weights_folder() / name / "model.safetensors"
+        file = checkpoint_folder(name) / "model.safetensors"
         assert file.stat().st_size == card(name)["bytes"] <= 8_000_000
         model = LlamaForCausalLM.from_pretrained(file.parent)
         found[name] = accuracy(model.float(), SOKOBAN, name.partition("-")[0], 1)

@@ -40,7 +40,7 @@ MANY = "9" * 25
 REFUSED = {
     "--levels nonsense": "easy",
     "--slack -1": "--slack must be from 0",
-    "--agent nobody": "there is no agent 'nobody'; there is: bats, best_of_n_plan_and_act,",
+    "--agent nobody": "there is no agent 'nobody'; there is: best_of_n_plan_and_act,",
     "--model bundled:huge": "there is no bundled model 'huge'",
     "--model gpt": "tape models",
     "--model scripted:/nowhere.json": "is a JSON file with a list of replies",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import os
 import random
@@ -190,28 +189,6 @@ async def test_a_handle_is_known_to_all_gateways_of_a_journal(path: Path) -> Non
     assert handle not in path.read_text()
     for found in (one, other):
         found.close()
-
-
-async def test_a_journal_of_an_earlier_version_goes_on(path: Path) -> None:
-    lines: list[dict[str, Any]] = [
-        {"schema": 1, "what": "gateway"},
-        {"reserve": 1, "session": "local:1", "client": "local", "tool": "look", "worst": dict(COST)},
-        {"close": 1, "spent": {"steps": 1, "usd": 100}, "outcome": "ok"},
-        {"checkpoint": hashlib.sha256(b"mine").hexdigest(), "session": "local:1", "client": "local"},
-        {"reserve": 2, "session": "Ann & Bo:3", "client": "Ann & Bo", "tool": "dig", "worst": dict(COST)},
-        {"reserve": 3, "session": "local:1", "client": "local", "tool": "look", "worst": dict(COST)},
-        {"close": 3, "spent": {}, "outcome": "released"},
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = books(path, run=1000, session=500)
-    assert booked(found) == {"steps": 2, "usd": 500}
-    resumed = await found.resume("local", 2, "mine")
-    assert resumed is not None
-    assert [(one.state, one.spent.get("usd", 0)) for one in resumed.calls] == [("settled", 100), ("voided", 0)]
-    assert found.current("Ann & Bo", 3).ledger.remaining("usd") == 100
-    (await begin(found)).settle(COST)
-    found.close()
-    assert used(path) == {"steps": 3, "usd": 900}
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_10_000_calls_are_shown_as_small_as_ten(tmp_path: Path) -> None:
     with people_at(file) as people:
         found = [people.asks() for _ in range(9)]
     state = found[0][1]
-    assert sum(day["calls"] for day in state["days"]) > 9_800
+    assert sum(day["calls"] for day in state["days"]) > 9_000
     assert len(json.dumps(state)) < 30_000
     assert sorted(one[2] for one in found)[4] < 250  # milliseconds; 3 on a quiet machine
 
