@@ -37,14 +37,6 @@ Execution = Literal["constrained", "forced", "free"]
 
 Destructive = Literal["allow", "refuse", "planned"]
 
-IN_FILES = {"requery_threshold": "doubt"}
-"""Settings whose names in files are those of earlier versions, so that the keys of episodes stay."""
-
-ADDED: Mapping[str, Any] = MappingProxyType({"parallel": 1, "destructive": "allow"})
-"""Later settings, written only where they differ from their defaults, so that the keys of episodes stay."""
-
-IN_CODE = {name: field for field, name in IN_FILES.items()}
-
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
         "sampling": "independent",
@@ -296,7 +288,6 @@ class TapeConfig(BaseModel):
         """Read a value under the name of a method as its settings."""
         if not isinstance(given, Mapping) or given.keys() <= cls.model_fields.keys():
             return given
-        given = {IN_CODE.get(name, name): value for name, value in given.items()}
         known = names(METHODS)
         own = {name: value for name, value in given.items() if name not in known}
         methods = {name: settings_of(name, value) for name, value in given.items() if name in known}
@@ -307,10 +298,7 @@ class TapeConfig(BaseModel):
     def _under_their_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = handler(self)
         methods = fields.pop("methods", {})
-        for name, default in ADDED.items():
-            if fields[name] == default:
-                del fields[name]
-        return {**{IN_FILES.get(name, name): value for name, value in fields.items()}, **methods}
+        return {**fields, **methods}
 
     @model_validator(mode="after")
     def _is_consistent(self) -> TapeConfig:
