@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
+import re
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +30,8 @@ WHAT = {
     "tape.models": "model backend",
     "tape.solvers": "solver",
 }
+
+_CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 LOCAL = ("torch", "transformers", "outlines", "llguidance")
 """What the extra ``local`` brings: language models on this machine."""
@@ -54,10 +59,8 @@ def load(group: str, name: str) -> Any:
         PluginError: It is registered but cannot be loaded; names where its package was found.
     """
     points = _points(group)
-    if group == "tape.agents" and ":" in name:
-        from importlib.metadata import EntryPoint
-
-        points = {**points, name: EntryPoint(name, name, group)}
+    if group == "tape.agents" and _CLASS.fullmatch(name):
+        return _class(name)
     if name not in points:
         hint = "" if points else "Install the package (pip install -e .) so that its entry points are registered."
         raise UnknownNameError(WHAT.get(group, "plugin"), name, points, hint)
@@ -75,6 +78,20 @@ def load(group: str, name: str) -> Any:
             f"The package {top!r} was found at {_found(top) or 'nowhere'}; if that is another package of the same "
             "name, rename it or put it later on sys.path"
         ) from error
+
+
+def _class(name: str) -> Any:
+    """The class that ``module:Class`` names; modules of the working directory are found too, as by ``python -m``."""
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"agent {name!r} cannot be loaded: {error}") from error
+    if not isinstance(found, type) or not hasattr(found, "arun"):
+        raise PluginError(f"agent {name!r} is no class of an agent: subclass tape.agents.base.Agent")
+    return found
 
 
 @lru_cache(maxsize=2)

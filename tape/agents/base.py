@@ -11,10 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from tape.agents.configured import Configured
-from tape.agents.options import Listener, Options, ResumeOptions, RunOptions, approver, in_callers_thread, listen
+from tape.agents.options import (
+    Listener,
+    Options,
+    ResumeOptions,
+    RunOptions,
+    approver,
+    in_callers_thread,
+    listen,
+    require_known,
+)
 from tape.agents.playing import account, play_to_end
 from tape.agents.progress import progress_line
 from tape.agents.record import Record, left_of
@@ -74,8 +83,9 @@ class Agent(Configured, ABC):
             ApprovalError: ``approve`` or ``approve_when`` has failed; the action was not executed.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
+        require_known(options, RunOptions)
         asked = approver(options.pop("approve", None), options.pop("approve_when", None), env)
-        return await self._played(env, Options.of(options), asked)
+        return await self._played(env, Options(**cast("dict[str, Any]", options)), asked)
 
     def stream(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeStream[AnswerT]:
         """Play one episode as :meth:`arun`, and read its events meanwhile, with ``for`` or ``async for``.
@@ -87,6 +97,7 @@ class Agent(Configured, ABC):
         Raises:
             ConfigError: A ``listener`` is given: the stream is one.
         """
+        require_known(options, RunOptions)
         if options.get("listener") is not None:
             raise ConfigError("a stream is a listener itself; read its events, or use run(listener=...)")
 
@@ -121,10 +132,11 @@ class Agent(Configured, ABC):
             ResumeError: It cannot go on: the reason, and what to do. Nothing was called, and the trace is as it was.
             TraceError: The file is no trace, or its episode is being played.
         """
+        require_known(options, ResumeOptions)
         tools, raised = options.pop("tools", None), Budget.read(options.pop("budget", None))
         on_unfinished, again = options.pop("on_unfinished", "ask"), options.pop("steps_again", False)
         approval = options.pop("approve", None), options.pop("approve_when", None)
-        rest = Options.of(options)
+        rest = Options(**cast("dict[str, Any]", options))
         path = Path(trace).resolve()
         with closing(hold(path)) as held:
             record = Record(path)

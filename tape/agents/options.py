@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from tape.approval import Approve, Approver, When, asked_by_caller
 from tape.budget import BudgetLike, Ledger, Payer
@@ -126,17 +126,21 @@ class Options(NamedTuple):
     model: LanguageModel | None = None
     listener: Listener | None = None
 
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Options:
-        """Read them.
 
-        Raises:
-            TypeError: There is no such option; names the nearest.
-        """
-        if unknown := sorted(given.keys() - {*cls._fields}):
-            near = get_close_matches(unknown[0], cls._fields, n=1)
-            raise TypeError(f"there is no option {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
-        return cls(**given)
+def require_known(given: Mapping[str, object], options: type) -> None:
+    """Refuse what is no option.
+
+    Args:
+        given: Options by name.
+        options: The class that lists them.
+
+    Raises:
+        TypeError: There is no such option; names the nearest.
+    """
+    known = [*options.__annotations__]
+    if unknown := sorted(given.keys() - known):
+        near = get_close_matches(unknown[0], known, n=1)
+        raise TypeError(f"there is no option {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
 
 
 def in_callers_thread(approve: Approve | None) -> Approve | None:

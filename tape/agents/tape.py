@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import Options, PlanOptions, require_bounded, require_roles
+from tape.agents.options import Options, PlanOptions, require_bounded, require_known, require_roles
 from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
 from tape.engine.act import MAX_RETRIES, LmActor
@@ -107,7 +107,8 @@ class TapeAgent(LmAgent):
         self.require_plans()
         if alternatives < 0:
             raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
-        chosen = Options.of(options)
+        require_known(options, PlanOptions)
+        chosen = Options(**options)
         with self._opened(env, chosen) as episode:
             one = OneRound(self._round_planner, alternatives)
             await play_to_end(episode, derive(chosen.seed, "environment"), one.play)

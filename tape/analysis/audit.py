@@ -42,7 +42,7 @@ class Audited:
         configuration: Its configuration in the run.
         key: Its key.
         task: The name of its task.
-        links: Of the hashes of its trace: ``whole``, ``broken``, ``unchained``; ``missing`` where there is no trace.
+        links: Of the hashes of its trace: ``whole`` or ``broken``; ``missing`` where there is no trace.
         findings: What is not as it must be.
         facts: How many recorded facts were read off their state again.
         actions: How many actions were played again.

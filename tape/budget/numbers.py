@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import reduce
 from typing import Any
 
 from tape.budget.resources import MOST
+from tape.errors import ChargeError
 
 _SIXTIES = re.compile(r"[+-]?(\d+(?::[0-5]?\d)+(?:\.\d*)?)")
 """Hours and minutes, which YAML takes for a number."""
@@ -50,3 +52,23 @@ def largest_number(text: str) -> int | float | None:
     if match := _SIXTIES.fullmatch(plain):
         return reduce(lambda whole, part: whole * 60 + float(part), match[1].split(":"), 0.0)
     return None
+
+
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that a call cannot change: a tool may empty the very list that its price counts.
+
+    Raises:
+        ChargeError: They hold themselves, or are too deep.
+    """
+    try:
+        return {name: _copied(value) for name, value in arguments.items()}
+    except RecursionError:
+        raise ChargeError("the arguments hold themselves, or are too deep") from None
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copied(one) for name, one in value.items()}
+    if isinstance(value, set):
+        return set(value)
+    return [_copied(one) for one in value] if isinstance(value, list | tuple) else value

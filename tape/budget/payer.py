@@ -117,6 +117,11 @@ class StorePayer(Payer):
         self._breaker = _Breaker()
         self._closed = threading.Event()
 
+    @property
+    def due(self) -> int:
+        """Ends of holds that the store has not taken yet."""
+        return len(self._due)
+
     def close(self) -> None:
         """Let no call wait any more, and end what is due; the store stays open."""
         self._closed.set()

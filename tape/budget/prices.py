@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
-from tape.budget.numbers import may_be, units_of
+from tape.budget.numbers import copied, may_be, units_of
 from tape.budget.resources import MOST, STEP, Resources, kind_of, undeclared
 from tape.errors import ChargeError, ConfigError
 from tape.reading import short
@@ -344,7 +344,13 @@ class Quote:
 
     def actual(self, answer: Answer) -> Resources:
         """What the call took that was answered; None for a resource of which that is unknown."""
-        return sum((part.actual(self.arguments, answer) for part, _ in self.parts), STEP)
+        took = (part.actual(self.arguments, answer) if reads_answer(part) else worst for part, worst in self.parts)
+        return sum(took, STEP)
+
+
+def reads_answer(part: Cost) -> bool:
+    """Whether what a part takes depends on the answer; else it takes what was reserved."""
+    return not isinstance(part, Fixed | PerArgument | ByValue) and getattr(part, "output", True)
 
 
 def unpriced() -> Price:
@@ -360,26 +366,6 @@ def highest(several: Sequence[Resources]) -> Resources:
         counts = [amounts[name] for amounts in several]
         found[name] = None if None in counts else max(count or 0 for count in counts)
     return Resources(found)
-
-
-def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that a call cannot change: a tool may empty the very list that its price counts.
-
-    Raises:
-        ChargeError: They hold themselves, or are too deep.
-    """
-    try:
-        return {name: _copied(value) for name, value in arguments.items()}
-    except RecursionError:
-        raise ChargeError("the arguments hold themselves, or are too deep") from None
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _copied(one) for name, one in value.items()}
-    if isinstance(value, set):
-        return set(value)
-    return [_copied(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _times(each: Resources, units: int | None) -> Resources:

@@ -212,7 +212,7 @@ def _of_networkx(graph: Any, asked: Asked) -> Options:
     if (priced := next((node for node, data in graph.nodes(data=True) if "cost" in data), None)) is not None:
         raise GraphError(
             f"node {priced!r} has a cost, and steps are edges here: give the cost to the edges. Where an edge says "
-            "that a step waits for another one, give a dict of steps, each with its variants, and after="
+            "that a step waits for another one, give tape.schedule a dict of steps, each with its variants, and after="
         )
     rewards = {node: _reward(data, f"node {node!r}") for node, data in graph.nodes(data=True)}
     ends = _ends(graph, asked.goals, number_of)

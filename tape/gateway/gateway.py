@@ -12,7 +12,8 @@ from typing import Any
 from tape.budget import LedgerError, PausedError, Resources
 from tape.budget.amounts import unknown
 from tape.budget.contract import State
-from tape.budget.prices import Answer, Quote, copied
+from tape.budget.numbers import copied
+from tape.budget.prices import Answer, Quote
 from tape.errors import BudgetExceededError, ChargeError, UnknownCostError
 from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.config import GatewayConfig

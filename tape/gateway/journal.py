@@ -1,4 +1,4 @@
-"""What guards and gateways spend, in a file that several programs may share: a ledger in a file without caps.
+"""What gateways spend, in a file that several programs may share: a ledger in a file without caps.
 
 Each program keeps its own caps, and books what the others hold and spend, before it checks whether its own call fits.
 """
@@ -23,7 +23,6 @@ from tape.budget.stores.addresses import require_file
 from tape.budget.stores.file import FileStore
 from tape.errors import ConfigError
 
-SCOPE = "guard"
 SECONDS = 366 * 86_400
 """Of a hold: what was in flight when its program died counts until then, and after that as spent."""
 CHECKPOINT = "checkpoint"
@@ -52,7 +51,7 @@ class Journal:
     """Ledgers that are kept up with the file.
 
     Args:
-        path: Made if missing; files of earlier versions are read too.
+        path: Made if missing.
         ledger_of: The ledger of a scope; what all programs together have spent and reserved is booked there.
 
     Attributes:
@@ -88,7 +87,7 @@ class Journal:
         with self._alone():
             pass
 
-    def reserve(self, ledger: Ledger, name: str, worst: Resources, scope: str = SCOPE) -> tuple[Reservation, str]:
+    def reserve(self, ledger: Ledger, name: str, worst: Resources, scope: str) -> tuple[Reservation, str]:
         """Set a worst case aside, in the ledger and on the disk.
 
         Args:
@@ -137,7 +136,7 @@ class Journal:
             LedgerError: It cannot be written; until it can be, the worst case stays booked for other programs.
         """
         if self._closed:
-            raise LedgerError(f"the journal {self.path} was closed; make a new guard")
+            raise LedgerError(f"the journal {self.path} was closed; start the gateway again")
         self._due.append((id, spent, state))
         if not later and self._store.free():  # else a finalizer has ended a call amid another's line
             self.catch_up()

@@ -150,9 +150,11 @@ class Guard:
 
     def close(self) -> None:
         """Close the journal; no call is paid for any more."""
-        self.ledger.book_due()
-        if self._shared is not None:
-            self._shared.close()
+        try:
+            self.ledger.book_due()
+        finally:
+            if self._shared is not None:
+                self._shared.close()
 
     # --- calls --------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ _WAIT = 5.0
 """Seconds for a server's answer."""
 
 Counter: TypeAlias = Callable[[Sequence[str]], int]
-logger = logging.getLogger("tape.gateway")
+logger = logging.getLogger("tape.guard")
 
 
 def tokens_of(request: bytes, count: Counter) -> int | None:

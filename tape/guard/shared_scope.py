@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tape.budget import Budget, Cap, Ledger, LedgerStore, Period, Resources, StorePayer, open_store
+from tape.budget import Budget, Cap, Ledger, LedgerError, LedgerStore, Period, Resources, StorePayer, open_store
 from tape.budget.accounts import Labels
 from tape.budget.resources import in_units
 from tape.budget.stores.addresses import is_address, require_file
 from tape.errors import ConfigError
 
 _TOTAL = Period()
+LOOK = 1_000
+"""Latest calls among which one without a new cap is looked for."""
 
 
 class SharedScope:
@@ -46,6 +48,11 @@ class SharedScope:
             cap = Cap(scope, kind, count, _TOTAL)
             found = known.get(cap.key)
             if found is None:
+                if any(kind in record.worst for record in self.store.history(scope, LOOK)):
+                    raise ConfigError(
+                        f"calls of {scope} were made without a cap on {kind}, which a new one would not count; name "
+                        f"another file or scope, or make it knowingly by `tape ledger cap {scope}`"
+                    )
                 self.store.set_cap(cap, "guard", "the budget of the first one")
             elif found.amount != count:
                 raise ConfigError(
@@ -63,9 +70,17 @@ class SharedScope:
         return within(inner, seen(self.payer), last=True)
 
     def close(self) -> None:
-        """End what is due, and close the store."""
-        self.payer.close()
-        self._close()
+        """End what is due, and close the store.
+
+        Raises:
+            LedgerError: What calls took cannot be written; their worst cases stay held.
+        """
+        try:
+            self.payer.close()
+            if self.payer.due:
+                raise LedgerError(f"what {self.payer.due} calls of {self.payer.scope} took cannot be written now")
+        finally:
+            self._close()
 
     def _close(self) -> None:
         if self._own:

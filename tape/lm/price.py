@@ -163,7 +163,7 @@ FREE = TokenPrice(Decimal(0), Decimal(0))
 def cost_of(price: TokenPrice | None, prompt: int, completion: int, calls: int = 1, **split: Any) -> Resources:
     """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted.
 
-    The arguments are those of :meth:`Price.usd`.
+    The arguments are those of :meth:`TokenPrice.usd`.
     """
     counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
     if price is not None:

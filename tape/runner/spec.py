@@ -50,11 +50,12 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
         # An environment may be built on further packages, which it names.
         packages = plugin.built_on if group == "tape.environments" else ()
         others = [Path(import_module(package).__path__[0]) for package in packages]
-        for place in [file.parent, *others]:
+        own = file.parent if (file.parent / "__init__.py").is_file() else file  # a module of its own, wherever it lies
+        for place in [own, *others]:
             if not any(place.is_relative_to(folder) for folder in folders):
                 folders.append(place)
     for folder in folders:
-        for file in sorted(folder.rglob("*")):
+        for file in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
             if file.suffix in SUFFIXES:
                 name = f"{folder.name}/{file.relative_to(folder).as_posix()}"
                 whole.update(name.encode() + b"\0" + file.read_bytes() + b"\0")

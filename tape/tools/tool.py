@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,13 +14,14 @@ from pydantic import BaseModel, ValidationError
 
 from tape.budget import STEP, Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
-from tape.budget.prices import Answer, Cost, Price
+from tape.budget.prices import Answer, Cost
 from tape.budget.resources import MOST
 from tape.errors import ChargeError
 from tape.plan.open import key_of
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from tape.tools.copies.base import Use
+from tape.tools.cost import by_table, plain
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.state import Exact
 from tape.tools.variants import Variant
@@ -235,6 +237,9 @@ class Tool:
             ToolError: The declared cost gives no amount; or whatever else it raises.
         """
         text = result if isinstance(result, str) else ""
+        if by_table(self.cost):
+            arguments, result = plain(arguments), plain(result)
+            text = text or json.dumps(result, ensure_ascii=False)
         return _checked(self.cost.actual(arguments, Answer(text, result, rng))) + STEP
 
     def as_variant(self) -> Variant:
@@ -258,9 +263,10 @@ class Tool:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "arguments"
             raise InvalidCallError(f"{self.name}: {where}: {first['msg']}") from None
-        if isinstance(self.cost, Price):
+        if by_table(self.cost):
+            every = {name: getattr(model, name) for name in type(model).model_fields} | (model.model_extra or {})
             try:
-                self.cost.worst(values)
+                self.cost.worst(plain(every))
             except ChargeError as error:
                 raise InvalidCallError(f"{self.name}: {error}") from None
         given = model.model_fields_set

@@ -23,7 +23,7 @@ try:
 except ImportError:  # what needs it asks for it by name
     psycopg = None  # type: ignore[assignment]
 
-VERSION = 1
+VERSION = 4
 """Of the tables and functions that this program knows."""
 MOST = 64
 """Requests of a batch."""

@@ -23,6 +23,8 @@ from tape.lm.reported import split_of
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
 LENGTH_FIELDS = ("max_tokens", "max_completion_tokens")
+_COUNTING = 5.0
+"""Seconds for a server to count the tokens of samples, which are bounded by their bytes else."""
 NATIVE: dict[Flavour, frozenset[str]] = {
     # OpenAI itself writes JSON without white space; what is compatible with it may write more.
     "openai": frozenset(("schema", "compact")),
@@ -98,7 +100,10 @@ class _OpenAISession:
         return reply
 
     async def _counted(self, samples: Sequence[Sample]) -> int | None:
-        """The tokens of samples, each with the one that ends it, as llama.cpp's server counts them."""
+        """The tokens of samples, each with the one that ends it, as llama.cpp's server writes their texts.
+
+        What was sampled under a constraint may have been other tokens of the same text.
+        """
         import openai
 
         if any(sample.thought for sample in samples):
@@ -106,8 +111,9 @@ class _OpenAISession:
         address = f"{self._wire.base_url.rstrip('/').removesuffix('/v1')}/tokenize"
         try:
             asked = [self._client.post(address, cast_to=str, body={"content": one.text}) for one in samples]
-            return sum(len(json.loads(answer)["tokens"]) + 1 for answer in await asyncio.gather(*asked))
-        except (NoAnswerError, openai.APIError, KeyError, TypeError, ValueError):
+            async with asyncio.timeout(_COUNTING):
+                return sum(len(json.loads(answer)["tokens"]) + 1 for answer in await asyncio.gather(*asked))
+        except (TimeoutError, NoAnswerError, openai.APIError, KeyError, TypeError, ValueError):
             return None
 
     async def close(self) -> None:

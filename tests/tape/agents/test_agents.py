@@ -10,10 +10,12 @@ from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.state import State
 from envs.sokoban.xsb import parse
 from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
-from tape.errors import ConfigError, UnknownCostError
+from tape.errors import ConfigError, PluginError, UnknownCostError, UnknownNameError
 from tape.lm.scripted import ScriptedLM
+from tape.plugins import load
 from tape.protocols import Score
 from tape.trace import (
     ActedEvent,
@@ -264,3 +266,26 @@ def test_an_unknown_cost_or_price_under_a_cap_is_refused_at_the_start() -> None:
     with pytest.raises(UnknownCostError, match="price of scripted"):
         play(model=model, budget=Budget.of(usd=1))
     assert not model.requests
+
+
+def test_an_option_that_there_is_not_is_named() -> None:
+    agent = ReactAgent(ScriptedLM([" L"], prompt_format="compact"))
+    for wrong, near in (("bugdet", "budget"), ("aprove", "approve")):
+        with pytest.raises(TypeError, match=f"there is no option {wrong}=; did you mean {near}="):
+            agent.run(SokobanEnvironment(CORRIDOR, 4), **{wrong: None})
+    with pytest.raises(TypeError, match="there is no option seed="):
+        agent.resume("nowhere", seed=5)  # type: ignore[call-arg]
+
+
+def test_an_agent_is_named_by_its_class() -> None:
+    assert load("tape.agents", "tape.agents.react:ReactAgent") is ReactAgent
+    wrong = {
+        "json:loads": "is no class of an agent",
+        "nowhere.x:Y": "cannot be loaded",
+        "tape.agents.react:No": "cannot",
+    }
+    for name, why in wrong.items():
+        with pytest.raises(PluginError, match=why):
+            load("tape.agents", name)
+    with pytest.raises(UnknownNameError):
+        load("tape.agents", "my-agents:X")

@@ -44,7 +44,6 @@ from tape.runner.spec import RunSpec
 from tape.runner.workers import InProcess
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of, tiny_lm, without_times
 
-# bats writes into chat prompts, which the models of this file do not read (tests/tape/agents/test_bats.py).
 PLANNERS = [name for name in names("tape.agents") if not load("tape.agents", name).searches]
 BEST_OF_N = (BestOfNReactAgent, BestOfNPlanAndActAgent)
 PLAN_AND_ACT = (PlanAndActAgent, BestOfNPlanAndActAgent)

@@ -143,3 +143,21 @@ def test_what_others_hold_is_not_left(tmp_path: Path) -> None:
     assert other.left()["left"] == {"usd": 0.09}
     assert other.left()["spent_in_session"] == {"usd": 0.01}
     assert other.plan(tools=["quick"])["fits"]
+
+
+def test_a_cap_that_would_not_count_earlier_calls_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    paid(Guard("usd=0.10", tools=TOOLS, journal=path).tool("quick"))
+    with pytest.raises(ConfigError, match="calls of guard were made without a cap on steps, which a new one would not"):
+        Guard("usd=0.10, steps=1", tools=TOOLS, journal=path)
+
+
+def test_a_guard_that_cannot_write_what_was_taken_says_so_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = Guard("usd=0.10", tools=TOOLS, journal=tmp_path / "j")
+    with guard.tool("quick") as charge:
+        monkeypatch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "the disk is full")))
+        charge.answered()
+    with pytest.raises(LedgerError, match="what 1 calls of guard took cannot be written now"):
+        guard.close()

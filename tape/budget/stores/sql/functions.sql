@@ -341,11 +341,11 @@ begin
 end $$;
 
 -- What parts have, or have taken at their ends, and the hold above them has not.
-create function lacking() returns table (id text, part text, resource text, amount bigint, ended boolean)
+create function lacking() returns table (id text, part text, resource text, amount bigint)
 language sql stable set search_path = tape_ledger, pg_catalog, pg_temp as $$
   select * from (
     select h.id, h.part, cap.resource, case when h.state = 'held' then cap.amount - coalesce((h.worst->>cap.resource)::bigint, 0)
-      else coalesce(span.spent + span.held, 0) - coalesce((h.spent->>cap.resource)::bigint, 0) end as amount, h.state <> 'held' as ended
+      else coalesce(span.spent + span.held, 0) - coalesce((h.spent->>cap.resource)::bigint, 0) end as amount
     from hold h join cap on cap.account = h.part left join span on span.cap = cap.id where h.part <> '' order by h.number, cap.resource
   ) parts where amount > 0
 $$;

@@ -1,9 +1,9 @@
--- Version 1. A hold is the truth; spans hold sums over holds.
+-- A hold is the truth; spans hold sums over holds.
 create schema tape_ledger;
 set local search_path = tape_ledger;
 
 create table meta (version int not null, instance uuid not null default gen_random_uuid());
-insert into meta (version) values (1);
+insert into meta (version) values (4);
 
 -- One more with every batch: a server that has a lower number than a client has seen has lost holds.
 create table root (root text collate "C" primary key, batch bigint not null default 0, latest timestamptz not null default '-infinity');

@@ -138,14 +138,14 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("create role guest login")
         connection.execute("update tape_ledger.meta set version = 9")
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 1; install the version"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 4; install the version"):
         PostgresStore(database)
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 1; install the version"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 4; install the version"):
         store.reserve(Request("a", "org", {"usd": 1}))
-    with pytest.raises(LedgerError, match="has version 9; this program knows 1"):
+    with pytest.raises(LedgerError, match="has version 9; this program knows 4"):
         PostgresStore.create(database)
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("update tape_ledger.meta set version = 1")
+        connection.execute("update tape_ledger.meta set version = 4")
     with pytest.raises(LedgerError, match=r"does not give this user its rights .* grant usage on schema tape_ledger"):
         PostgresStore(database.replace("tape@", "guest@"))
     with psycopg.connect(database, autocommit=True) as connection:
