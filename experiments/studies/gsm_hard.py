@@ -23,6 +23,7 @@ from envs.gsm_hard.loader import load
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import PROFILES, budget
 from experiments.harness.greedy import GreedyOpenLoopAgent, GreedyReactAgent
+from experiments.harness.places import ROOT
 from tape import BestOfNReactAgent, OpenLoopAgent, ReactAgent, TapeAgent
 from tape.agents.base import Agent
 from tape.budget import Budget
@@ -128,6 +129,25 @@ def line(name: str, caps: str, rows: Sequence[Mapping[str, Any]]) -> str:
         text += f"; TAPE is above it by {found.difference:+.0%} ({found.low:+.0%} to {found.high:+.0%})"
     over = sum(bool(row["over"]) for row in own.values())
     return text + (f"; {over} over a cap" if over else "")
+
+
+def table(caps: str) -> str:
+    """The committed results under some caps, as a table; the tokens of samples are counted by the model's tokenizer."""
+    kept = json.loads((ROOT / "experiments" / "results" / "gsm_hard_programs.json").read_text(encoding="utf-8"))
+    lines = ["| agent | right (95 %) | tokens, mean | TAPE is above it by (95 %) |", "|---|---|---|---|"]
+    by_row: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
+    for row in kept:
+        if row["caps"] == caps:
+            by_row.setdefault(row["row"], {})[row["problem"], row["draw"]] = row
+    for name, own in by_row.items():
+        right, count = sum(row["right"] for row in own.values()), len(own)
+        low, high = wilson(right, count)
+        sides = ({key: float(row["right"]) for key, row in side.items()} for side in (by_row["tape"], own))
+        found = paired(*sides)
+        above = f"{found.difference:+.0%} ({found.low:+.0%} to {found.high:+.0%})" if name != "tape" else ""
+        tokens = statistics.mean(row["tokens"] for row in own.values())
+        lines.append(f"| {name} | {right} of {count} ({low:.0%} to {high:.0%}) | {tokens:,.0f} | {above} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,9 +147,3 @@ def test_a_rule_that_could_never_refuse_is_an_error() -> None:
         TapeAgent(obedient(), destructive="refuse").run(SokobanEnvironment(CORRIDOR, 3))
     with pytest.raises(ConfigError, match="destructive"):
         TapeAgent(obedient(), destructive="never")
-
-
-def test_the_key_of_an_episode_is_the_same_by_default() -> None:
-    written = TapeAgent(obedient()).config.model_dump()
-    assert "destructive" not in written
-    assert json.loads(TapeAgent(obedient(), destructive="planned").config.model_dump_json())["destructive"] == "planned"
