@@ -149,7 +149,11 @@ class Guard:
         return inner
 
     def close(self) -> None:
-        """Close the journal; no call is paid for any more."""
+        """Book what is due, and close the journal: no call is paid for any more. A store of the caller's stays open.
+
+        Raises:
+            LedgerError: What calls took cannot be written; their worst cases stay held.
+        """
         try:
             self.ledger.book_due()
         finally:

@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from tape.budget import Resources, kind_of, undeclared
 from tape.budget.chances import Likely
-from tape.budget.price_reading import read_price
+from tape.budget.price_reading import PRICE_WORDS, read_price
 from tape.budget.prices import Amount, ByValue, Cost, Fixed, PerArgument, PerToken, Price
 
 Declared = Cost | Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -24,6 +24,8 @@ def declared(given: Declared) -> Cost:
     """
     if not isinstance(given, Mapping | Sequence):
         return given
+    if isinstance(given, Mapping) and not given.keys() & PRICE_WORDS.keys():
+        return amounts(given)
     price = read_price(given if isinstance(given, Mapping) else [*given], ("cost",))
     exact = all(isinstance(part, Fixed) for part in price.parts)
     return Fixed(price.worst()) if exact else price

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tape.budget.prices import Amount, Cost
 from tape.errors import error_text
 from tape.plan.vocabulary import AGAIN, RESERVED
 from tape.reading import short
-from tape.tools.cost import amounts
+from tape.tools.cost import Declared, amounts
+from tape.tools.cost import declared as declared_cost
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.json_schemas import described
 from tape.tools.mcp_contents import value_of
@@ -48,7 +48,7 @@ _MOST_NAMED = 20
 async def mcp_tools(
     command: Sequence[str],
     *,
-    costs: Mapping[str, Cost | Mapping[str, Amount]] | None = None,
+    costs: Mapping[str, Declared] | None = None,
     quality: Mapping[str, float] | None = None,
     variants: Mapping[str, str] | None = None,
     reads: Collection[str] = (),
@@ -74,7 +74,7 @@ async def mcp_tools(
 
     Args:
         command: The program and its arguments.
-        costs: By the server's name of a tool: its cost, or amounts in units as :func:`tape.tools.tool.tool` takes them.
+        costs: By the server's name of a tool: what a call costs, as ``cost=`` of :func:`tape.tool` takes it.
         quality: By the server's name: probability in (0, 1] that a result is what was asked for.
         variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; else like there.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
@@ -205,7 +205,7 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
         function,
         arguments,
         described(about.strip().split("\n\n")[0] if isinstance(about, str) else "") or name,
-        amounts(cost) if isinstance(cost, Mapping) else cost,
+        declared_cost(cost),
         declared["quality"].get(name),
         name in declared["reads"],
         pure=pure,

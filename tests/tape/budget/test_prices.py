@@ -15,6 +15,7 @@ from tape.budget.price_reading import read_price
 from tape.budget.prices import Answer, ByValue, Cost, Fixed, PerArgument, PerToken, Reported
 from tape.budget.resources import STEP, Resources
 from tape.guard.guard import Guard
+from tape.tools.cost import declared
 from tape.tools.errors import InvalidCallError
 from tape.tools.making import make_tool
 
@@ -107,3 +108,9 @@ def test_a_quote_is_of_the_arguments_as_they_were() -> None:
         pages.extend(range(400))
         charge.answered()
     assert guard.left()["spent_in_session"]["usd"] < 0.2
+
+
+def test_plain_amounts_may_be_unknown_and_a_table_is_read_where_a_server_brings_the_tool() -> None:
+    assert declared({"usd": None}).worst() == Resources({"usd": None})
+    table = declared({"each": {"usd": "$0.01"}, "per": "argument", "argument": "pages", "at_most": 9})
+    assert table.worst({"pages": 3}) == Resources.of(usd="0.03")
