@@ -16,13 +16,13 @@ from typing import Any
 
 from experiments.own_tools.rivals import pydantic_ai_agent, react_by_hand
 from experiments.own_tools.sets import Question, QuestionSet, World, judge
+from experiments.own_tools.without import PARTS, without
 from tape import ReactAgent, TapeAgent, ToolEnvironment
 from tape.agents.base import Agent
-from tape.tools.prompts.programs import ProgramFormat
 
 SERVER = "http://127.0.0.1:8080/v1"
 BUDGET = "20 steps, 30000 tokens"
-AGENTS = ("tape", "tape_no_grammar", "tape_paper", "react", "react_by_hand", "pydantic_ai")
+AGENTS = ("tape", "tape_paper", "react", "react_by_hand", "pydantic_ai")
 
 
 def sets() -> Mapping[str, QuestionSet]:
@@ -35,14 +35,11 @@ def sets() -> Mapping[str, QuestionSet]:
     return {one.name: one for one in (LIBRARY, SHOP, SCHOOL, CALENDAR)}
 
 
-def of_tape(agent: Agent, *, grammar: bool = True) -> Callable[[Question, World, Path], dict[str, Any]]:
+def of_tape(agent: Agent) -> Callable[[Question, World, Path], dict[str, Any]]:
     """A question played by an agent of this project, with a trace."""
 
     def play(question: Question, world: World, folder: Path) -> dict[str, Any]:
-        formats = {"chat": lambda domain: ProgramFormat(domain, grammar=grammar)}
-        environment = ToolEnvironment(
-            question.task, world.tools, budget=BUDGET, answer=question.answer, prompt_formats=formats
-        )
+        environment = ToolEnvironment(question.task, world.tools, budget=BUDGET, answer=question.answer)
         result = agent.run(environment, trace=folder / f"{question.name}.jsonl")
         answer = None if result.answer is None else result.answer.model_dump()
         requests = sum(result.lm_calls.values())
@@ -56,8 +53,6 @@ def player(name: str, server: str, settings: Mapping[str, Any]) -> Callable[[Que
     model = f"llamacpp:qwen@{server}"
     if name == "tape":
         return of_tape(TapeAgent(model, **settings))
-    if name == "tape_no_grammar":
-        return of_tape(TapeAgent(model, **settings), grammar=False)
     if name == "tape_paper":
         return of_tape(TapeAgent(model, score="argmax", sampling="independent", extend=0, reselect=False, probe=False))
     if name == "react":
@@ -75,9 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="a folder for results and traces")
     parser.add_argument("--only", nargs="*", default=(), help="names of questions")
     parser.add_argument("--set-value", nargs="*", default=(), help="settings of the agent, such as num_plans=1")
+    parser.add_argument("--without", choices=("", *PARTS), default="", help="a part of TAPE that is left out")
     given = parser.parse_args(arguments)
     settings = {name: _value(text) for name, _, text in (one.partition("=") for one in given.set_value)}
-    folder: Path = given.out / given.set / given.agent
+    folder: Path = given.out / given.set / "_without_".join(filter(None, (given.agent, given.without)))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "results.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
@@ -86,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for question in chosen.questions:
         if any(row["question"] == question.name for row in rows) or (given.only and question.name not in given.only):
             continue
-        rows.append(_played(question, chosen.world(), play, folder))
+        with without(given.without):
+            rows.append(_played(question, chosen.world(), play, folder))
         with file.open("a") as out:
             out.write(json.dumps(rows[-1]) + "\n")
         print(_line(rows[-1]), flush=True)

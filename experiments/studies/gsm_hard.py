@@ -24,6 +24,7 @@ from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import PROFILES, budget
 from experiments.harness.greedy import GreedyOpenLoopAgent, GreedyReactAgent
 from experiments.harness.places import ROOT
+from experiments.own_tools.without import PARTS, without
 from tape import BestOfNReactAgent, OpenLoopAgent, ReactAgent, TapeAgent
 from tape.agents.base import Agent
 from tape.budget import Budget
@@ -40,6 +41,8 @@ ROWS: Mapping[str, Callable[[LanguageModel], Agent]] = {
     "tape": TapeAgent,
     "first sample": lambda model: TapeAgent(model, num_plans=1),
     "tape, 3 samples": lambda model: TapeAgent(model, num_plans=3),
+    "tape, 5 samples": lambda model: TapeAgent(model, num_plans=5),
+    "tape, scores by the model": lambda model: TapeAgent(model, score="argmax"),
     "tape (paper)": lambda model: TapeAgent(model, **PAPER),
     "react": ReactAgent,
     "react, greedy with a reserve": GreedyReactAgent,
@@ -47,7 +50,8 @@ ROWS: Mapping[str, Callable[[LanguageModel], Agent]] = {
     "open loop": OpenLoopAgent,
     "open loop, greedy with a reserve": GreedyOpenLoopAgent,
 }
-"""The agents by their names in the table."""
+"""The agents by their names in the table; ``tape without grammar`` and the like leave a part out."""
+WITHOUT = "tape without "
 
 
 class SameSamples(WrappedLM):
@@ -75,10 +79,12 @@ class SameSamples(WrappedLM):
 def play(row: str, problem: Problem, caps: str, draw: int, model: LanguageModel, trace: Path) -> dict[str, Any]:
     """An episode, as a line of the results."""
     limits = Budget({**budget(PROFILES["priced"], problem.operations, caps), "tokens": TOKENS})
-    agent = ROWS[row](SameSamples(model))
+    part = row.removeprefix(WITHOUT) if row.startswith(WITHOUT) else ""
+    agent = ROWS["tape" if part else row](SameSamples(model))
     trace.parent.mkdir(parents=True, exist_ok=True)
     trace.unlink(missing_ok=True)  # of an episode that was stopped
-    result = agent.run(GsmHardEnvironment(problem), budget=limits, seed=draw, trace=trace)
+    with without(part):
+        result = agent.run(GsmHardEnvironment(problem), budget=limits, seed=draw, trace=trace)
     return {"row": row, "problem": problem.id, "caps": caps, "draw": draw, "right": result.success,
             "end": result.end_state, "tokens": result.lm_tokens, "requests": sum(result.lm_calls.values()),
             "usd": result.used.get("usd", 0), "over": result.budget_violations}  # fmt: skip
@@ -90,7 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="a file in the public GSM-Hard format")
     parser.add_argument("--lines", default="1-50", help="the first and the last line (default: 1-50)")
     parser.add_argument("--caps", choices=("loose", "tight"), default="loose")
-    parser.add_argument("--rows", nargs="*", default=["tape", "first sample"], choices=tuple(ROWS))
+    parser.add_argument(
+        "--rows", nargs="*", default=["tape", "first sample"], choices=(*ROWS, *(WITHOUT + part for part in PARTS))
+    )
     parser.add_argument("--draws", type=int, default=1, help="seeds of the tools' draws (default: 1)")
     parser.add_argument("--server", required=True, help="an OpenAI-compatible server")
     parser.add_argument("--out", type=Path, required=True, help="a folder for results, traces and samples")

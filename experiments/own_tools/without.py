@@ -1,0 +1,78 @@
+"""TAPE for tools without one of its parts, for the ablations: parts are replaced from outside while an arm is played.
+
+- ``grammar``: no server is asked to hold the model to the grammar of programs.
+- ``values``: programs agree where they are written alike but for names and comments, whatever they come to.
+- ``hints``: a line that has failed comes back with the bare error, without the tool's description and a hint.
+- ``continuation``: each request asks for a whole program; it sees the failure, and no line or result of before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from tape.agents.program_requests import Asked
+from tape.plan.agreement import OPEN, Agreement
+from tape.plan.program import Program
+from tape.plan.prompt import Done
+from tape.plan.record import Run
+from tape.plan.vocabulary import Vocabulary
+
+
+class _Renamed(ast.NodeTransformer):
+    """Names of a program by the order in which they are given."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self._names.get(node.id, node.id), node.ctx)
+
+
+def as_written(program: Program) -> str:
+    """Equal for programs that differ in names and comments alone."""
+    targets = [statement.target for statement in program.statements if statement.target]
+    names = _Renamed({name: f"v{number}" for number, name in enumerate(dict.fromkeys(targets))})
+    values = [ast.unparse(names.visit(ast.parse(ast.unparse(line.value), mode="eval"))) for line in program.statements]
+    return "\n".join(values)
+
+
+def _bare(step: Done, words: Vocabulary, lines_run: str, results: str) -> str:
+    del words, lines_run, results
+    return f"This line failed:\n{step.text}\nWhy: {step.failure}"
+
+
+def _only_failures(self: Asked, run: Run, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:
+    lines, _ = _CARRIED(self, run, words)
+    return tuple(line for line in lines if line.failure), {}
+
+
+_CARRIED = Asked.carried
+_CLASSES = Agreement.classes
+
+
+def _classes_as_written(self: Agreement) -> list[str]:
+    pairs = zip(_CLASSES(self), self.runs, strict=True)
+    return [name if name in ("", OPEN) else as_written(run.program) for name, run in pairs]
+
+
+PARTS: Mapping[str, Callable[[], Any]] = {
+    "grammar": lambda: mock.patch("tape.tools.prompts.programs.Grammar", return_value=None),
+    "values": lambda: mock.patch.object(Agreement, "classes", _classes_as_written),
+    "hints": lambda: mock.patch("tape.plan.prompt._failed", _bare),
+    "continuation": lambda: mock.patch.object(Asked, "carried", _only_failures),
+}
+"""What can be left out."""
+
+
+@contextmanager
+def without(part: str) -> Iterator[None]:
+    """Leave a part out meanwhile; the empty name leaves nothing out."""
+    if not part:
+        yield
+        return
+    with PARTS[part]():
+        yield
