@@ -32,7 +32,7 @@ CALLS = 60
 """Cap on the model's calls, of an episode; a reading from both sides takes a dozen small ones."""
 
 FORCED: Mapping[str, Any] = MappingProxyType(
-    {"num_plans": 2, "resample": 0, "execution": "forced", "on_infeasible": "stop"}
+    {"num_plans": 2, "ablations": {"resample": 0}, "execution": "forced", "on_infeasible": "stop"}
 )
 """Two plans, sampled once: more do not fit the caps. As by default for tools, planned actions are taken without a call,
 and where no plan fits nothing is paid."""

@@ -28,7 +28,7 @@ QUICK = 6
 
 WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "validate": {"sdp": {"validation": "always"}},
-    "replan": {"replan": False},
+    "replan": {"ablations": {"replan": False}},
     "cascade": {"sdp": {"cascade": False}},
 }
 """The switches that take a part away."""

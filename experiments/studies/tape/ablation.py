@@ -15,7 +15,9 @@ from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import (
+    BEST_PLAN_SELECTS,
     BEST_PLANS,
+    LM_SELECTOR,
     LM_SELECTS,
     PAPER,
     TAPE,
@@ -30,9 +32,9 @@ from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
 PARTS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("solver", {"selector": "lm"}),
+    ("solver", LM_SELECTOR),
     ("constrained execution", {"execution": "free"}),
-    ("replanning", {"replan": False}),
+    ("replanning", {"ablations": {"replan": False}}),
 )
 """The paper's parts, and how each is taken away."""
 
@@ -55,7 +57,7 @@ def combination(kept: tuple[bool, ...], whole: Method = TAPE) -> Method:
 COMBINATIONS = tuple(sorted(product((True, False), repeat=3), key=lambda kept: (kept.count(False), kept)))
 """Which parts are kept: all, one away, two away, none."""
 
-BEST_PLAN = Method(f"{TAPE.label}, the best single plan", "tape", {"selector": "best_plan"})
+BEST_PLAN = Method(f"{TAPE.label}, the best single plan", "tape", BEST_PLAN_SELECTS)
 ALONE = {PAPER.label: BEST_PLANS, TAPE.label: BEST_PLAN}
 """Nothing is recombined: the best single plan of the same graph is followed."""
 
@@ -105,7 +107,7 @@ def _differences(
 
 
 SAME_GRAPH = (
-    "Without the solver the LM selects, as said above, from the same graph (`tape/engine/ablations/offered.py`); "
+    "Without the solver the LM selects, as said above, from the same graph (`experiments/ablations/offered.py`); "
     "here it is told the steps left. The best single plan is chosen on that graph too, by scores among the plans "
     "that fit: each plan by itself, with what was sampled from further on along it, and none recombined. So the "
     "solver against the LM shows what selecting by scores brings at all, and the solver against the best single "

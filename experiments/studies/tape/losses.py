@@ -17,7 +17,7 @@ from envs.sokoban.state import Level, State
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import PAPER, TAPE
 from experiments.studies.tape.error_analysis import Judge, Judges
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.show.document import Section, Table
 from tape.trace import (
     ActedEvent,

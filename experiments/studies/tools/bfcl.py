@@ -11,7 +11,16 @@ from functools import partial
 from experiments.harness import tightness
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
-from experiments.harness.methods import BEST_REACT, PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE, Method
+from experiments.harness.methods import (
+    BEST_PLAN_SELECTS,
+    BEST_REACT,
+    PAPER,
+    PLAN_AND_ACT,
+    REACT,
+    REPLANNING,
+    TAPE,
+    Method,
+)
 from experiments.harness.standard import against
 from experiments.studies.tape.levels import BATCH
 from tape.show.document import Section
@@ -36,7 +45,7 @@ METHODS = (
     TAPE,
     Method("TAPE (paper) (dry run)", "tape", {**PAPER.changes, **COPY}),
     DRY_RUN,
-    Method("TAPE+ (dry run), best single plan", "tape", {**COPY, "selector": "best_plan"}),
+    Method("TAPE+ (dry run), best single plan", "tape", {**COPY, **BEST_PLAN_SELECTS}),
 )
 
 

@@ -60,7 +60,7 @@ def test_the_simulator_is_always_labelled() -> None:
 
 
 def test_the_bounds_on_lm_calls_by_hand() -> None:
-    config = TapeConfig(num_plans=2, resample=0, max_replans=1, extend=0, requery_threshold=0.0)
+    config = TapeConfig(num_plans=2, ablations={"resample": 0, "extend": 0, "requery_threshold": 0.0}, max_replans=1)
 
     def most(name: str, config: TapeConfig = config) -> int | None:
         agent: type[Agent] = load("tape.agents", name)
@@ -74,10 +74,10 @@ def test_the_bounds_on_lm_calls_by_hand() -> None:
     states = 2 * 2 * 5
     assert most("tape") == 2 + states + (states + 3 + 1) + (3 + 3)
     assert most("tape", config.model_copy(update={"execution": "forced"})) == 2 + states + states + 4
-    assert most("tape", config.model_copy(update={"selector": "lm"})) == 2 + states + states + 4 + 7 + 6
-    assert most("tape", config.model_copy(update={"replan": False})) == 1 + 10 + 10 + 4 + 6
+    assert most("tape", config.ablated(selector="experiments.ablations.selectors:LmSelector")) is None
+    assert most("tape", config.ablated(replan=False)) == 1 + 10 + 10 + 4 + 6
     assert most("tape", config.model_copy(update={"world_model": "simulator"})) == 2 + states + 4 + 6
-    every = most("tape", config.model_copy(update={"replan_every_step": True}))
+    every = most("tape", config.ablated(replan_every_step=True))
     assert most("tape_all_step") == every == 3 + 30 + 30 + 4 + 6
 
 

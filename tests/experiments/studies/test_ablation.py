@@ -10,7 +10,8 @@ from experiments.harness.standard import sections_of
 from experiments.studies.tape import ablation
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.levels import ADDITIONS
-from tape.engine import settings
+from tape.engine.ablations import PAPER as ABLATIONS
+from tape.engine.ablations import Ablations, changed
 from tape.engine.settings import TapeConfig
 from tape.show.document import markdown
 from tests.experiments.synthetic import measured
@@ -18,7 +19,7 @@ from tests.experiments.synthetic import measured
 
 def differing(one: Method, other: Method) -> set[str]:
     assert one.agent == other.agent
-    first, second = (dict(TapeConfig.make(**method.changes)) for method in (one, other))
+    first, second = (dict(TapeConfig.make(**method.changes).ablations) for method in (one, other))
     return {name for name in first if first[name] != second[name]}
 
 
@@ -42,9 +43,9 @@ def test_what_an_addition_contributes_is_isolated() -> None:
 
 
 def test_the_additions_together_are_what_the_paper_does_not_have() -> None:
-    assert {name: value for _, off in methods.ADDITIONS for name, value in off.items()} == dict(settings.PAPER)
-    assert sum(len(off) for _, off in methods.ADDITIONS) == len(settings.PAPER), "none is named twice"
-    assert all(getattr(TapeConfig(), name) != value for name, value in settings.PAPER.items())
+    assert {name: value for _, off in methods.ADDITIONS for name, value in off.items()} == changed(ABLATIONS)
+    assert sum(len(off) for _, off in methods.ADDITIONS) == len(changed(ABLATIONS)), "none is named twice"
+    assert all(getattr(Ablations(), name) != value for name, value in changed(ABLATIONS).items())
 
 
 @pytest.mark.usefixtures("undrawn")

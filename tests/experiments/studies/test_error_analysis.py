@@ -157,7 +157,7 @@ def test_a_slip_of_the_pen_is_a_sampling_error_unless_execution_is_constrained()
     assert rates["sampling_error"].value == 1.0
     assert (rates["delta_b"].count, rates["delta_b"].n) == (1, 2), "the first slip costs the spare step, the second all"
     assert rates["planning_error_viable"].value == 0.0
-    _, events = play(CORRIDOR, 4, TapeAgent, Slip(CORRIDOR), execution="free", replan=False)
+    _, events = play(CORRIDOR, 4, TapeAgent, Slip(CORRIDOR), execution="free", ablations={"replan": False})
     assert error_rates([judged(CORRIDOR, events)])["sampling_error"].value == 1.0
 
 

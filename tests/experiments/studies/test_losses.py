@@ -21,7 +21,8 @@ JUDGE = Judge(YARD, "digest", oracle_for(YARD))
 
 
 def lost(model: SimulatedModel, **settings: Any) -> str:
-    result, events = play(level=YARD, steps=LENGTH, model=model, **{"num_plans": 1, "extend": 0} | settings)
+    switches = {"extend": 0, "replan": settings.pop("replan", True)}
+    result, events = play(level=YARD, steps=LENGTH, model=model, num_plans=1, ablations=switches, **settings)
     assert not result.success
     return stage_of(events, JUDGE)
 
