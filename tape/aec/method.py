@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from tape.aec import checks
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
+from tape.aec.events import QueriedEvent, RefusedEvent, VerifiedEvent
 from tape.aec.gating import Gate, gate_of
 from tape.aec.overrides import Overrides
 from tape.aec.predictor import EnsemblePredictor, Predictor
@@ -19,6 +20,7 @@ from tape.engine.settings import TapeConfig
 from tape.engine.verification import VerifyingMethod
 from tape.protocols import Domain, PlannedActor
 from tape.protocols.domain import require_predicates
+from tape.protocols.method import JudgedPath, Verdicts
 from tape.trace import Event
 
 
@@ -59,6 +61,19 @@ class AecMethod(VerifyingMethod):
         """Check queries, verdicts and commitments (:mod:`tape.aec.checks`)."""
         return checks.wrong(events, result)
 
+    def verdicts(self, events: Sequence[Event]) -> Verdicts:
+        """The verdicts, queries and refusals of a round."""
+        refusals = [event.reason for event in events if isinstance(event, RefusedEvent)]
+        return Verdicts(
+            hypotheses=tuple(
+                JudgedPath(tuple(event.actions), event.accepted, event.reason or next(iter(event.witnesses), ""))
+                for event in events
+                if isinstance(event, VerifiedEvent)
+            ),
+            queries=tuple(_query(event) for event in events if isinstance(event, QueriedEvent)),
+            refusal=refusals[-1] if refusals else "",
+        )
+
     def gate(self, episode: Episode) -> Gate:
         """What to query and what to simulate."""
         return gate_of(AecSettings.of(episode.config))
@@ -69,6 +84,11 @@ class AecMethod(VerifyingMethod):
         calibration = IsotonicCalibration.from_json(settings.calibration) if settings.calibration else None
         rules = Overrides.from_json(settings.learned_rules) if settings.learned_rules else None
         return EnsemblePredictor(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
+
+
+def _query(event: QueriedEvent) -> str:
+    answer = {True: "true", False: "false", None: "no answer"}[event.value]
+    return f"{event.predicate} by {'; '.join(event.actions) or 'looking'} ({answer})"
 
 
 AEC = AecMethod(

@@ -55,6 +55,30 @@ class MethodSettings(BaseModel):
 
 
 @dataclass(frozen=True)
+class JudgedPath:
+    """The verdict of a verifier on a path."""
+
+    actions: tuple[str, ...]
+    accepted: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What a method that verifies has made of a planning round.
+
+    Attributes:
+        hypotheses: The paths, in the order of the verdicts.
+        queries: What was asked and answered, in words.
+        refusal: Why the round was refused; empty where it was not.
+    """
+
+    hypotheses: tuple[JudgedPath, ...] = ()
+    queries: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
     """Something in the record of an episode that is not as it must be.
 
@@ -163,6 +187,11 @@ class Method:
         del events
         return ()
 
+    def verdicts(self, events: Sequence[Event]) -> Verdicts:
+        """What it has made of a planning round, by the round's events."""
+        del events
+        return Verdicts()
+
     def advisable(self, config: Configured) -> Collection[str]:
         """The settings with which something declared may take a role from the model, of :data:`ROLE_SETTINGS`."""
         del config
@@ -187,3 +216,9 @@ def methods() -> list[Method]:
 def counters(config: Configured) -> dict[str, Any]:
     """The first values of the counters of the methods in use."""
     return {name: deepcopy(value) for used in config.methods for name, value in method(used).counters.items()}
+
+
+def verifying_in(config: Mapping[str, Any]) -> Method | None:
+    """The method that verified paths under a recorded configuration, if any."""
+    used = (method(name) for name in names(METHODS) if config.get(name) is not None)
+    return next((found for found in used if found.verifies), None)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tape.sdp.operators import Check, How
 from tape.sdp.target import Target, predicate_of
-from tape.trace import DescribedEvent, register_event
+from tape.trace import ClosingEvent, DescribedEvent, PlanningEvent, register_event
 
 
 class TargetRecord(BaseModel):
@@ -90,7 +90,7 @@ JsonFields = Annotated[
 
 
 @register_event
-class ChainEvent(DescribedEvent):
+class ChainEvent(PlanningEvent):
     """A chain: proposed at the start, or a new tail.
 
     Attributes:
@@ -110,6 +110,10 @@ class ChainEvent(DescribedEvent):
         """The chain in words."""
         steps = " -> ".join(target.text for target in self.targets) or "none"
         return f"chain ({self.reason}): {steps}"
+
+    def planned(self) -> list[str]:
+        """The actions of its targets."""
+        return [target.by for target in self.targets if target.by is not None]
 
 
 @register_event
@@ -161,7 +165,7 @@ target; REPLAN or PROPOSE gave no chain; the global step cap; a budget or anothe
 
 
 @register_event
-class ConcludedEvent(DescribedEvent):
+class ConcludedEvent(ClosingEvent):
     """How the loop ended.
 
     Attributes:

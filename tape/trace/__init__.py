@@ -10,6 +10,7 @@ from tape.trace.events import AnsweredEvent as AnsweredEvent
 from tape.trace.events import ApprovalEvent as ApprovalEvent
 from tape.trace.events import CallBegunEvent as CallBegunEvent
 from tape.trace.events import CallEndedEvent as CallEndedEvent
+from tape.trace.events import ClosingEvent as ClosingEvent
 from tape.trace.events import CostAboveBoundEvent as CostAboveBoundEvent
 from tape.trace.events import DescribedEvent as DescribedEvent
 from tape.trace.events import DifferedEvent as DifferedEvent
@@ -23,6 +24,7 @@ from tape.trace.events import MalformedEvent as MalformedEvent
 from tape.trace.events import MismatchEvent as MismatchEvent
 from tape.trace.events import ObservedEvent as ObservedEvent
 from tape.trace.events import PathSelectedEvent as PathSelectedEvent
+from tape.trace.events import PlanningEvent as PlanningEvent
 from tape.trace.events import PlansSampledEvent as PlansSampledEvent
 from tape.trace.events import PromptPart as PromptPart
 from tape.trace.events import ReplannedEvent as ReplannedEvent

@@ -32,6 +32,18 @@ class DescribedEvent(Event, ABC):
         """One or more plain lines."""
 
 
+class PlanningEvent(DescribedEvent):
+    """Base of events that hold a plan of a method's own."""
+
+    @abstractmethod
+    def planned(self) -> list[str]:
+        """Its actions."""
+
+
+class ClosingEvent(DescribedEvent):
+    """Base of events that say how a method's own loop has ended."""
+
+
 class StartedEvent(Event):
     """The episode begins.
 
@@ -388,7 +400,7 @@ def register_event(event: type[Event]) -> type[Event]:
 
 
 for _event in (*Event.__subclasses__(), *DescribedEvent.__subclasses__()):
-    if _event is not DescribedEvent:
+    if _event.type:
         register_event(_event)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, PrivateAttr
 
 from tape.errors import TraceError
+from tape.plugins import load
 from tape.trace.events import Event, PathSelectedEvent
 
 
@@ -47,14 +47,14 @@ class KeptEvents(BaseModel):
 
     def why(self) -> str:
         """Why the agent did what it did, as ``tape why`` writes it; raises as :attr:`plan` does."""
-        return str(_above("tape.analysis.why.screen").text_of(self._required_events()))
+        return str(_view("why").text_of(self._required_events()))
 
     def show(self) -> None:
         """Print the episode as ``tape show`` does, and draw its last plan graph, in a notebook as a picture.
 
         Raises as :attr:`plan` does.
         """
-        _above("tape.show.result").show(self._required_events())
+        _view("result").show(self._required_events())
 
     def _required_events(self) -> tuple[Event, ...]:
         if self.events is None:
@@ -65,17 +65,17 @@ class KeptEvents(BaseModel):
         return self.events
 
     def __repr__(self) -> str:
-        return str(_above("tape.show.result").text_of(self))
+        return str(_view("result").text_of(self))
 
     __str__ = __repr__
 
     def __rich__(self) -> Any:
-        return _above("tape.show.result").rich_of(self)
+        return _view("result").rich_of(self)
 
     def _repr_html_(self) -> str:
-        return str(_above("tape.show.result").html_of(self))
+        return str(_view("result").html_of(self))
 
 
-def _above(module: str) -> Any:
-    """A module of a layer above, by name: those that show and explain results read them, and load when asked for."""
-    return importlib.import_module(module)
+def _view(name: str) -> Any:
+    """A module that shows or explains results: it is registered, and loads when asked for."""
+    return load("tape.views", name)

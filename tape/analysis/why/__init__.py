@@ -11,9 +11,9 @@ would change it, ``needs.py`` what a path would need where none fits; ``rounds.p
 """
 
 from tape.analysis.why.about import about
-from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Relaxation, Round
+from tape.analysis.why.data import BudgetLine, Candidate, Relaxation, Round
 from tape.analysis.why.needs import Needs
 from tape.analysis.why.rounds import rounds
 from tape.analysis.why.spans import Ended
 
-__all__ = ["BudgetLine", "Candidate", "Ended", "Hypothesis", "Needs", "Relaxation", "Round", "about", "rounds"]
+__all__ = ["BudgetLine", "Candidate", "Ended", "Needs", "Relaxation", "Round", "about", "rounds"]

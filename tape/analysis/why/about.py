@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from tape.analysis.why.spans import config_of, spans
 from tape.analysis.why.words import count_of, listing
 from tape.budget import in_units
-from tape.sdp.events import ConcludedEvent
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
+    ClosingEvent,
     DryRunEvent,
     Event,
     FinishedEvent,
@@ -102,7 +102,7 @@ def _end(events: Sequence[Event]) -> Iterator[str]:
         detail = f": {result['detail']}" if result.get("detail") and not explained else ""
         yield f"It ended without success after {steps} ({result.get('end_state')}){detail}."
     for event in events:
-        if isinstance(event, ConcludedEvent):
+        if isinstance(event, ClosingEvent):
             yield f"{event.description()}."
 
 

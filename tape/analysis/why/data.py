@@ -9,6 +9,7 @@ from typing import Any
 from tape.analysis.why.needs import Needs
 from tape.analysis.why.spans import Ended
 from tape.budget import in_units
+from tape.protocols.method import JudgedPath
 
 
 def texts(amounts: Mapping[str, int]) -> dict[str, str]:
@@ -26,6 +27,8 @@ def _json(value: Any) -> Any:
         return dict(value)
     if isinstance(value, tuple):
         return [_json(one) for one in value]
+    if isinstance(value, JudgedPath):
+        return _plain(value)
     return value.to_dict() if hasattr(value, "to_dict") else value
 
 
@@ -150,19 +153,6 @@ class BudgetLine:
 
 
 @dataclass(frozen=True)
-class Hypothesis:
-    """The verdict of AEC's verifier on a path."""
-
-    actions: tuple[str, ...]
-    accepted: bool
-    why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return _plain(self)
-
-
-@dataclass(frozen=True)
 class Round:
     """A planning round, or the rest of a path selected anew on the way.
 
@@ -190,7 +180,7 @@ class Round:
         together: Budgets that change the choice only together.
         longer: The smallest longer horizon that buys a better path, where the configuration fixes the horizon.
         needs: Where no complete path fits: what one would need.
-        hypotheses: The verdicts of AEC's verifier, in order.
+        hypotheses: The verdicts of the verifier, in order.
         ended: What came of it.
         kept: A reselection that chose the rest of the path in hand.
         taken: Whether what was selected was followed.
@@ -229,7 +219,7 @@ class Round:
     together: tuple[Relaxation, ...] = ()
     longer: Relaxation | None = None
     needs: Needs | None = None
-    hypotheses: tuple[Hypothesis, ...] = ()
+    hypotheses: tuple[JudgedPath, ...] = ()
     ended: Ended = field(default_factory=lambda: Ended("cut", 0, 0))
     kept: bool = False
     taken: bool = True

@@ -7,16 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from solvers.errors import SolverError
-from tape.aec.events import QueriedEvent, RefusedEvent, VerifiedEvent
-from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Relaxation, Round
+from tape.analysis.why.data import BudgetLine, Candidate, Relaxation, Round
 from tape.analysis.why.needs import Needs
 from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
 from tape.analysis.why.relaxations import Better, Relaxations
 from tape.analysis.why.selections import Pick
 from tape.analysis.why.spans import LOOK, Ended, Reselection, Span, config_of, ended, spans
 from tape.analysis.why.words import explain, gain, outcome
-from tape.sdp.events import ChainEvent
-from tape.trace import Event, GraphFoldedEvent, InfeasibleEvent, PathSelectedEvent, PlansSampledEvent, refused_actions
+from tape.protocols.method import Verdicts, verifying_in
+from tape.trace import (
+    Event,
+    GraphFoldedEvent,
+    InfeasibleEvent,
+    PathSelectedEvent,
+    PlanningEvent,
+    PlansSampledEvent,
+    refused_actions,
+)
 
 MOST_SHOWN = 3
 """Alternatives of a round, and better paths that do not fit."""
@@ -61,8 +68,8 @@ def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Roun
     one = _selected(events, span, one, at)
     if span.probe is not None:
         one = _probed(events, span, one)
-    if config_of(events).get("aec") is not None:
-        one = _verified(events, span, one)
+    if (verifying := verifying_in(config_of(events))) is not None:
+        one = _verified(events, span, one, verifying.verdicts(events[span.first : span.last + 1]))
     path = () if one.chosen is None else one.chosen.actions
     begun = next((index for index in (span.committed, span.probe) if index is not None), at)
     return replace(one, ended=ended(events, path, begun, span.last, changed=_changed(events, span, 0)))
@@ -100,8 +107,8 @@ def _without_selection(events: Sequence[Event], span: Span, one: Round) -> Round
         sampled = events[span.samples[0]] if span.samples else None
         if isinstance(sampled, PlansSampledEvent):
             actions = next(iter(sampled.plans), [])
-        elif isinstance(chain, ChainEvent):
-            actions = [target.by for target in chain.targets if target.by is not None]
+        elif isinstance(chain, PlanningEvent):
+            actions = chain.planned()
         path = Candidate(tuple(actions), (), (), {}, None, None, None)
         one = replace(one, kind="sampled", chosen=path)
     return replace(one, ended=ended(events, actions, span.first, span.last))
@@ -261,19 +268,13 @@ def _probed(events: Sequence[Event], span: Span, one: Round) -> Round:
     return replace(one, chosen=recorded(_selection(events, span.probe)), alternatives=(), misfits=(), budgets=())
 
 
-def _verified(events: Sequence[Event], span: Span, one: Round) -> Round:
-    """With the verdicts of AEC's verifier, and what was committed to."""
-    mine = events[span.first : span.last + 1]
-    verdicts = [event for event in mine if isinstance(event, VerifiedEvent)]
-    refusals = [event.reason for event in mine if isinstance(event, RefusedEvent)]
+def _verified(events: Sequence[Event], span: Span, one: Round, found: Verdicts) -> Round:
+    """With the verdicts of the verifier, and what was committed to."""
     one = replace(
         one,
-        hypotheses=tuple(
-            Hypothesis(tuple(event.actions), event.accepted, event.reason or next(iter(event.witnesses), ""))
-            for event in verdicts
-        ),
-        queries=tuple(_query(event) for event in mine if isinstance(event, QueriedEvent)),
-        refusal=refusals[-1] if refusals else "",
+        hypotheses=found.hypotheses,
+        queries=found.queries,
+        refusal=found.refusal,
         committed_at=span.committed,
         selected=one.chosen,
         chosen=None,
@@ -290,8 +291,3 @@ def _verified(events: Sequence[Event], span: Span, one: Round) -> Round:
             one = replace(one, unreproduced=str(error))
     same = one.selected is not None and chosen is not None and one.selected.actions == chosen.actions
     return replace(one, chosen=chosen, selected=None if same else one.selected)
-
-
-def _query(event: QueriedEvent) -> str:
-    answer = {True: "true", False: "false", None: "no answer"}[event.value]
-    return f"{event.predicate} by {'; '.join(event.actions) or 'looking'} ({answer})"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tape.sdp.events import ChainEvent
+from tape.protocols.method import verifying_in
 from tape.trace import (
     ActedEvent,
     ApprovalEvent,
@@ -16,16 +16,17 @@ from tape.trace import (
     MismatchEvent,
     ObservedEvent,
     PathSelectedEvent,
+    PlanningEvent,
     PlansSampledEvent,
     ReplannedEvent,
     StartedEvent,
 )
 
-VERIFIED, PROBE, LOOK = "aec", "probe", "look"
-"""Selectors that are no selection by budgets: a commitment of AEC, a try of an action of unknown outcome, and a cheap
-call that is made to compare programs by their values."""
+PROBE, LOOK = "probe", "look"
+"""Selectors that are no selection by budgets: a try of an action of unknown outcome, and a cheap call that is made to
+compare programs by their values. So is a commitment, whose selector is the method that verifies."""
 
-_PLANNING = (PlansSampledEvent, GraphFoldedEvent, PathSelectedEvent, ChainEvent)
+_PLANNING = (PlansSampledEvent, GraphFoldedEvent, PathSelectedEvent, PlanningEvent)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Span:
         step: Environment steps taken before it.
         reason: Why planning started again; empty at the start.
         folds: Indices of its graphs.
-        selections: Indices of its selections before anything was done, but for AEC's commitment and probes.
+        selections: Indices of its selections before anything was done, but for commitments and probes.
         probe: Index of a probe.
         committed: Index of a commitment.
         reselections: What was selected anew on the way.
@@ -130,7 +131,8 @@ def spans(events: Sequence[Event]) -> list[Span]:
     report that it plans again, plans that are sampled after an action begin one; under verification they do not, since
     a query acts and what is left of the plans is rolled out anew.
     """
-    verified = config_of(events).get("aec") is not None
+    verifying = verifying_in(config_of(events))
+    verified = verifying is not None
     start = next((i + 1 for i, event in enumerate(events) if isinstance(event, ObservedEvent)), 0)
     borders: list[tuple[int, str]] = [(start, "")]
     acted = planned = False
@@ -145,13 +147,13 @@ def spans(events: Sequence[Event]) -> list[Span]:
         acted = acted or isinstance(event, ActedEvent)
     ends = [first - 1 for first, _ in borders[1:]] + [len(events) - 1]
     found = [
-        _span(events, first, last, reason, verified=verified)
+        _span(events, first, last, reason, verifying.name if verifying else "")
         for (first, reason), last in zip(borders, ends, strict=True)
     ]
     return [span for span in found if span.folds or span.selections or span.samples or span.chain is not None]
 
 
-def _span(events: Sequence[Event], first: int, last: int, reason: str, *, verified: bool) -> Span:
+def _span(events: Sequence[Event], first: int, last: int, reason: str, verifier: str) -> Span:
     mine = [(index, events[index]) for index in range(first, last + 1)]
 
     def of(kind: type[Event]) -> tuple[int, ...]:
@@ -159,18 +161,18 @@ def _span(events: Sequence[Event], first: int, last: int, reason: str, *, verifi
 
     acts = of(ActedEvent)
     chosen = [(index, event) for index, event in mine if isinstance(event, PathSelectedEvent)]
-    begun = acts[0] if acts and not verified else last + 1
+    begun = acts[0] if acts and not verifier else last + 1
     before = [(index, event) for index, event in chosen if index < begun]
-    chains = of(ChainEvent)
+    chains = of(PlanningEvent)
     return Span(
         first=first,
         last=last,
         step=sum(isinstance(event, ActedEvent) for event in events[:first]),
         reason=reason,
         folds=of(GraphFoldedEvent),
-        selections=tuple(index for index, event in before if event.selector not in (VERIFIED, PROBE)),
+        selections=tuple(index for index, event in before if event.selector not in (verifier, PROBE)),
         probe=next((index for index, event in before if event.selector == PROBE), None),
-        committed=next((index for index, event in before if event.selector == VERIFIED), None),
+        committed=next((index for index, event in before if event.selector == verifier), None),
         reselections=_reselections(events, [index for index, _ in chosen if index > begun], before, last),
         samples=of(PlansSampledEvent),
         chain=chains[0] if chains else None,
