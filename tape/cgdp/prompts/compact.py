@@ -159,7 +159,7 @@ def text_of(words: Sequence[str]) -> str:
 
 
 class CompactSearchFormat(PromptFormat):
-    """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for the model of ``experiments/training/search``."""
+    """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for ``bundled:search``."""
 
     version = "search-1"
     judges = False
