@@ -31,6 +31,7 @@ import pytest
 from tape.agents.base import Agent
 from tape.plugins import load, names
 from tests.places import ROOT
+from tools.site.prompts import SEARCH, probed
 from tools.site.public import PUBLIC
 
 with contextlib.suppress(ImportError):  # its client hands servers the standard error of this moment: a real file
@@ -368,7 +369,14 @@ def test_data_can_be_read(language: str) -> None:
         assert read(block.text), block.page
 
 
-MADE = frozenset({"reference/cli.md", "reference/api/index.md", *(f"reference/api/{name}.md" for name in PUBLIC)})
+MADE = frozenset(
+    {
+        "reference/cli.md",
+        "reference/api/index.md",
+        *(f"reference/api/{name}.md" for name in PUBLIC),
+        *(f"reference/prompts/{name}.md" for name in (*probed(), SEARCH)),
+    }
+)
 """Pages that the site makes of the code."""
 
 
