@@ -20,6 +20,7 @@ from pydantic_core import PydanticUndefined
 from tape.budget import Cap, Rule
 from tape.budget.periods import UNITS
 from tape.budget.price_reading import PRICE_WORDS
+from tape.engine.ablations import Ablations
 from tape.engine.settings import TapeConfig
 from tape.gateway import settings as gateway
 from tape.integrations.litellm_settings import Settings
@@ -34,12 +35,12 @@ _BOUNDS = {"ge": "from {:,}", "gt": "above {:,}", "le": "to {:,}", "max_length":
 
 
 def settings_text(name: str = "") -> str:
-    """The settings of a method, or of the engine, as a markdown table.
+    """The settings of a method, of the engine, or its ablations, as a markdown table.
 
     Raises:
         UnknownNameError: There is no such method.
     """
-    declared: type[BaseModel] = method(name).settings if name else TapeConfig
+    declared: type[BaseModel] = {"": TapeConfig, "ablations": Ablations}.get(name) or method(name).settings
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field, about in declared.model_fields.items():
         if about.description:

@@ -22,7 +22,7 @@ DOCS = ROOT / "docs"
 
 MADE: Mapping[str, Callable[[], str]] = {
     "settings": settings_text,
-    **{f"settings-{method}": partial(settings_text, method) for method in ("aec", "sdp", "cgdp")},
+    **{f"settings-{method}": partial(settings_text, method) for method in ("ablations", "aec", "sdp", "cgdp")},
     **{f"settings-{name}": made for name, made in SECTIONS.items()},
     "earlier": earlier.text,
     **{f"gsm-hard-{caps}": partial(gsm_hard.table, caps) for caps in ("loose", "tight")},

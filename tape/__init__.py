@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from tape.choice import schedule as schedule
     from tape.choice import select as select
     from tape.choice import select_in as select_in
-    from tape.engine.graph import PlanGraph as PlanGraph
-    from tape.engine.result import EpisodeResult as EpisodeResult
+    from tape.choice.graph import PlanGraph as PlanGraph
+    from tape.engine.ablations import Ablations as Ablations
     from tape.engine.settings import TapeConfig as TapeConfig
     from tape.errors import BudgetExceededError as BudgetExceededError
     from tape.errors import ConfigError as ConfigError
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tape.lm.fanout import FanOut as FanOut
     from tape.lm.fanout import plan_fanout as plan_fanout
     from tape.lm.registry import open_model as open_model
+    from tape.protocols.result import EpisodeResult as EpisodeResult
     from tape.sdp.agent import SdpAgent as SdpAgent
     from tape.sdp.settings import SdpSettings as SdpSettings
     from tape.tools import Tool as Tool
@@ -76,7 +77,7 @@ _WHERE = {
     "CgdpSettings": "tape.cgdp.settings",
     "Choice": "tape.choice",
     "ConfigError": "tape.errors",
-    "EpisodeResult": "tape.engine.result",
+    "EpisodeResult": "tape.protocols.result",
     "FanOut": "tape.lm.fanout",
     "Guard": "tape.guard.guard",
     "IrcotAgent": "tape.cgdp.agents.ircot",
@@ -88,7 +89,7 @@ _WHERE = {
     "PathSolution": "solvers",
     "PlanAndActAgent": "tape.agents.plan_and_act",
     "PlanAndActReplanAgent": "tape.agents.plan_and_act_replan",
-    "PlanGraph": "tape.engine.graph",
+    "PlanGraph": "tape.choice.graph",
     "Planned": "tape.agents.planned",
     "ReactAgent": "tape.agents.react",
     "ReactSearchAgent": "tape.cgdp.agents.react_search",
@@ -99,6 +100,7 @@ _WHERE = {
     "Status": "solvers",
     "TapeAgent": "tape.agents.tape",
     "TapeAllStepAgent": "tape.agents.tape",
+    "Ablations": "tape.engine.ablations",
     "TapeConfig": "tape.engine.settings",
     "TapeError": "tape.errors",
     "Tool": "tape.tools",

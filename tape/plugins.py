@@ -80,17 +80,33 @@ def load(group: str, name: str) -> Any:
         ) from error
 
 
-def _class(name: str) -> Any:
-    """The class that ``module:Class`` names; modules of the working directory are found too, as by ``python -m``."""
+def _named(name: str, what: str) -> Any:
+    """What ``module:NAME`` names; modules of the working directory are found too, as by ``python -m``."""
     module, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise PluginError(f"agent {name!r} cannot be loaded: {error}") from error
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PluginError(f"{what} {name!r} cannot be loaded: {error}") from error
+
+
+def _class(name: str) -> Any:
+    found = _named(name, "agent")
     if not isinstance(found, type) or not hasattr(found, "arun"):
         raise PluginError(f"agent {name!r} is no class of an agent: subclass tape.agents.base.Agent")
+    return found
+
+
+def part(name: str) -> Any:
+    """The class that ``module:Class`` names; its ``of(episode)`` makes a part of an agent.
+
+    Raises:
+        PluginError: There is none.
+    """
+    found = _named(name, "part")
+    if not hasattr(found, "of"):
+        raise PluginError(f"part {name!r} is no class with a method of(episode)")
     return found
 
 

@@ -66,14 +66,16 @@ RUNS = {
     "sokoban-best-of-n-react": f"{HARD} --agent best_of_n_react --limit 3 --no-repeat",
     "sokoban-best-of-n-plan-and-act": f"{HARD} --agent best_of_n_plan_and_act --limit 3",
     # Switches of the engine.
-    "sokoban-selector-lm": f"{HARD} --selector lm --limit 2",
+    "sokoban-selector-lm": f"{HARD} --ablation selector=experiments.ablations.selectors:LmSelector --limit 2",
     "sokoban-free": f"{HARD} --execution free --limit 2",
-    "sokoban-forced-every-step": f"{HARD} --execution forced --replan-every-step --limit 2",
+    "sokoban-forced-every-step": f"{HARD} --execution forced --ablation replan_every_step=on --limit 2",
     "sokoban-simulator": f"{HARD} --world-model simulator --limit 3",
     "sokoban-cbc": f"{HARD} --solver pulp:cbc --limit 3",
     "sokoban-cp-sat": f"{HARD} --solver cp-sat --limit 3",
-    "sokoban-labelling": f"{HARD} --solver labelling --score expected --discount 0.95 --horizon 12 --limit 3",
-    "sokoban-bare": f"{HARD} --no-repeat --cautious off --probe off --extend 0 --requery-threshold 0 --replan off "
+    "sokoban-labelling": f"{HARD} --solver labelling --ablation score=expected --ablation discount=0.95 --horizon 12 "
+    "--limit 3",
+    "sokoban-bare": f"{HARD} --no-repeat --ablation cautious=off --ablation probe=off --ablation extend=0 "
+    "--ablation requery_threshold=0 --ablation replan=off "
     "--limit 4",
     "sokoban-tokens": f"{HARD} --budget tokens=1200,calls=70 --planning-reserve tokens=100 --limit 4",
     "sokoban-workers": f"{HARD} --workers 2 --batch 2 --limit 4",

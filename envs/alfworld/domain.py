@@ -91,10 +91,10 @@ class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, C
         del state, action
         return STEP
 
-    def assuming_key(self, state: State) -> str:
-        """The identity of a state together with what is assumed in it."""
-        assumed = sorted(as_state(state).assumed)
-        return f"{self.key(state)} | {assumed}" if assumed else self.key(state)
+    def assumed(self, state: State) -> str:
+        """Where objects are assumed to be."""
+        pairs = sorted(as_state(state).assumed)
+        return f" | {pairs}" if pairs else ""
 
     def without(self, state: State, actions: Sequence[Action]) -> State:
         """The state in which some commands may not be given, however their objects are called."""

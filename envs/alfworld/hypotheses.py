@@ -13,12 +13,14 @@ from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import inside
 from envs.alfworld.state import as_state
 from tape.protocols import Action, State
-from tape.protocols.parts import Beliefs, Hypotheses, Unseen
+from tape.protocols.hooks import Beliefs, EpisodeHooks
 from tape.protocols.predicates import Predicate
 
 
-class AlfworldHypotheses(Unseen, Hypotheses):
+class AlfworldHypotheses(EpisodeHooks):
     """Where objects may be."""
+
+    unseen = True
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
         """The state with what the actions rest on without its having been seen."""
@@ -48,7 +50,7 @@ class AlfworldHypotheses(Unseen, Hypotheses):
             found.append([math.prod(likely.get(p, 1.0) for p in predicates if p not in later) for later in to_come])
         return found
 
-    async def draw(self, ask: Beliefs, state: State, count: int, seed: int) -> Sequence[State] | None:
+    async def suppose(self, ask: Beliefs, state: State, count: int, seed: int) -> Sequence[State]:
         """The places of every object that the goal needs and that has not been seen.
 
         Each object's places are drawn without replacement, by the model's probabilities (Gumbel top-k); objects of
@@ -57,12 +59,12 @@ class AlfworldHypotheses(Unseen, Hypotheses):
         here = as_state(state)
         groups = [[inside(kind, place) for kind, place in pairs] for pairs in needed(here) if pairs]
         if not groups:
-            return None
+            return ()
         likely = await ask(state, [p for group in groups for p in group])
         rng = random.Random(f"suppose:{seed}")
         alike = Counter(tuple(p for p in group if p in likely) for group in groups)
         if () in alike:
-            return None
+            return ()
         orders = {group: _order(rng, group, likely) for group in alike}
         drawn = [[p for group, n in alike.items() for p in _turn(orders[group], i, n)] for i in range(count)]
         return [hypothesise(here, [(p.args[0], p.args[1]) for p in predicates]) for predicates in drawn]

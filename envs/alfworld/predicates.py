@@ -16,7 +16,8 @@ from envs.alfworld.inference import RULES
 from envs.alfworld.rules import fits
 from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout, as_state
 from tape.protocols import Action, State
-from tape.protocols.parts import Contexts, Predicates
+from tape.protocols.hooks import EpisodeHooks
+from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Feature, InferenceRule, Predicate, QueryMacro
 
 EMPTY = Predicate("empty_handed")
@@ -81,7 +82,7 @@ def openable(place: str) -> Predicate:
     return Predicate("openable", (place,))
 
 
-class AlfworldPredicates(Predicates, Contexts):
+class AlfworldPredicates(Predicates, EpisodeHooks):
     """What the domain declares of predicates.
 
     Args:

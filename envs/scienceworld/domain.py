@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from envs.scienceworld.chances import weigh
 from envs.scienceworld.commands import ASKED, ScienceCommands
 from envs.scienceworld.grounded import Grounded, establishing, exploring
 from envs.scienceworld.mismatch import Experiment, PathNeeds
 from envs.scienceworld.predicates import Shown
 from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
+from tape.choice.graph import PlanGraph
 from tape.protocols import Action, Observation, State
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Chances, Choices, GoalTest, MismatchTest
+from tape.protocols.hooks import Transition
+from tape.protocols.parts import Choices, GoalTest
 from tape.protocols.predicates import Assignment, InferenceRule, Predicate, QueryMacro
 
 STEP = Resources({"steps": 1})
@@ -30,7 +33,7 @@ def as_state(state: State) -> ScienceState:
     return state
 
 
-class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices, Chances):
+class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices):
     """What a task declares.
 
     The simulator answers the same list of commands with the same texts, but what is visible does not determine what
@@ -41,15 +44,31 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
     """
 
     deterministic = False
+    uncertain = True
     complete = False  # heat and growth cannot be declared as effects
 
     def __init__(self, task: ScienceTask) -> None:
         self.task = task
 
-    @property
-    def mismatch_test(self) -> MismatchTest:
-        """What the rest of a path rests on."""
-        return PathNeeds(self)
+    def still_good(
+        self,
+        predicted: Sequence[State],
+        observed: State,
+        actions: Sequence[Action],
+        *,
+        taken: tuple[State, Action] | None = None,
+        goals: bool = True,
+    ) -> bool:
+        """Whether what the rest of a path rests on holds."""
+        return PathNeeds(self).still_good(predicted, observed, actions, taken=taken, goals=goals)
+
+    def denies(self, state: State, action: Action, after: State | None) -> bool:
+        """Whether what is declared of an action contradicts a prediction."""
+        return PathNeeds(self).denies(state, action, after)
+
+    def weigh(self, graph: PlanGraph, observed: Sequence[Transition], wrong: Sequence[Transition]) -> None:
+        """Give every edge its chance."""
+        weigh(graph, self, observed, wrong)
 
     def task_text(self) -> str:
         """The task, in the simulator's words."""
@@ -63,7 +82,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices,
         """The key without how long nothing has changed."""
         return as_state(replace(as_state(state), waited=0)).facts
 
-    def outcome(self, state: State) -> str:
+    def outcome_key(self, state: State) -> str:
         """Where the agent is, what it carries, has focused on and connected, and its score."""
         return as_state(state).outcome
 

@@ -12,13 +12,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tape.protocols import Action, State
-from tape.protocols.parts import MismatchTest, NoOps, Predicates, Progress
+from tape.protocols.hooks import EpisodeHooks
+from tape.protocols.parts import Predicates, Progress
 from tape.protocols.predicates import Assignment, Effects, Predicate
 from tape.protocols.progression import progress
 from tape.protocols.pullback import pullback
 
 
-class Experiment(Predicates, NoOps, Progress):
+class Experiment(Predicates, EpisodeHooks, Progress):
     """What the test asks of its domain."""
 
     @abstractmethod
@@ -30,7 +31,7 @@ class Experiment(Predicates, NoOps, Progress):
         """Whether an action is for a case that may not arise, so that it is left out where it has not arisen."""
 
 
-class PathNeeds(MismatchTest):
+class PathNeeds:
     """The mismatch test of ScienceWorld.
 
     Args:

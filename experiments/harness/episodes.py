@@ -19,11 +19,12 @@ from typing import Any
 
 from experiments.harness.matrix import SEPARATOR, split
 from experiments.harness.measured import Measured, Notes, Record
-from tape.engine.result import EpisodeResult
+from tape.engine.ablations import Ablations
 from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError
 from tape.files import replace_file
 from tape.plugins import require_extra
+from tape.protocols.result import EpisodeResult
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise
@@ -148,7 +149,9 @@ def _shown(spec: RunSpec) -> dict[str, Any]:
 
 def _spec(held: Mapping[str, Any]) -> RunSpec:
     """The settings as they were; unchecked, since a later version, which only shows them, may have other ones."""
-    return RunSpec.model_construct(**{**held, "config": TapeConfig.model_construct(**held["config"])})
+    switches = Ablations.model_construct(**held["config"].get("ablations", {}))
+    config = TapeConfig.model_construct(**{**held["config"], "ablations": switches})
+    return RunSpec.model_construct(**{**held, "config": config})
 
 
 # --- files ----------------------------------------------------------------------------------------

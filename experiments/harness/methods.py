@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from tape.engine import settings
+from tape.engine import ablations
+from tape.engine.ablations import changed
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def merged(first: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-PAPER = Method("TAPE (paper)", "tape", settings.PAPER)
+PAPER = Method("TAPE (paper)", "tape", {"ablations": changed(ablations.PAPER)})
 TAPE = Method("TAPE+", "tape")
 TAPE_PLUS = (
     f"**{PAPER.label}** is the paper's algorithm 1; **{TAPE.label}** is the same with this engine's additions, which "
@@ -64,19 +65,20 @@ ADDITIONS: tuple[Addition, ...] = (
     ("selecting anew", {"reselect": False}),
     ("mismatches in what the path needs", {"mismatch": "exact"}),
 )
-"""What TAPE+ adds to the paper's algorithm: (label, the fields of ``TapeConfig`` that switch it off). Together they are
-``tape.engine.settings.PAPER``."""
+"""What TAPE+ adds to the paper's algorithm: (label, the ablations that switch it off). Together they are
+``tape.engine.ablations.PAPER``."""
 
 
 def left_out(additions: Sequence[Addition] = ADDITIONS) -> tuple[Method, ...]:
     """TAPE+ without each of its additions."""
-    return tuple(Method(f"{TAPE.label} without {label}", "tape", off) for label, off in additions)
+    return tuple(Method(f"{TAPE.label} without {label}", "tape", {"ablations": off}) for label, off in additions)
 
 
 def added_in(additions: Sequence[Addition] = ADDITIONS) -> tuple[Method, ...]:
     """The paper's algorithm with each of the additions alone."""
+    paper = changed(ablations.PAPER)
     return tuple(
-        Method(f"{PAPER.label} with {label}", "tape", {name: v for name, v in PAPER.changes.items() if name not in off})
+        Method(f"{PAPER.label} with {label}", "tape", {"ablations": {n: v for n, v in paper.items() if n not in off}})
         for label, off in additions
     )
 
@@ -87,18 +89,10 @@ PLAN_AND_ACT = Method("Plan-and-Act", "plan_and_act")
 REPLANNING = Method("Plan-and-Act, replanning", "plan_and_act_replan")
 BEST_REACT = Method("Best-of-4 ReAct", "best_of_n_react")
 BEST_PLAN_AND_ACT = Method("Best-of-4 Plan-and-Act", "best_of_n_plan_and_act")
-BEST_PLANS = Method("Best-of-4 plans", "tape", {**PAPER.changes, "selector": "best_plan"})
+BEST_PLAN_SELECTS = {"ablations": {"selector": "experiments.ablations.selectors:PlanSelector"}}
+BEST_PLANS = Method("Best-of-4 plans", "tape", BEST_PLAN_SELECTS).on(PAPER.changes)
 """Best-of-N over plans: 4 plans are sampled, rolled out and scored, and the best one that fits is carried out as in the
 paper's algorithm; none are recombined."""
-LM_SELECTS = Method(f"{TAPE.label}, the LM selects", "tape", {"selector": "lm"})
-LM_SELECTED = (
-    f"**{LM_SELECTS.label}**: on the very graph on which the solver would; all before the selection is the same. The "
-    "LM is offered the sampled plans, for each end the path of fewest moves and those of least cost, and random "
-    "paths, in random order. General models are shown their states, scores, costs and what is left. The bundled models "
-    "cannot be: they know no prompt with scores or costs of plans, and choose among the same paths in the prompt by "
-    "which they plan. So their row says how they plan, not what a model makes of scores."
-)
-"""Stands beside every table with that row."""
 OPEN_LOOP = Method("open-loop plan", "open_loop")
 ALL_STEP = Method("TAPE+, replanning at every step", "tape_all_step")
 BASELINES = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, BEST_PLANS)

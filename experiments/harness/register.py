@@ -53,16 +53,6 @@ DESK = "desk.json"
 """The file with the requests of the service desk (experiments/desk.json)."""
 LOCOMO_HELD_OUT = "locomo-public-held-out"
 """Questions of a public file by ``--categories``: what is played by default was used for development."""
-SETS = (
-    *TEST_SETS,
-    SCIENCEWORLD,
-    OFFICIAL_GAMES,
-    *(f"{environment}-test" for environment in BY_PART),
-    DESK,
-    LOCOMO_HELD_OUT,
-    *(f"{environment}-test" for environment in OWN_PARTS),
-)
-"""What is listed."""
 
 
 def test_set(spec: RunSpec) -> str | None:

@@ -19,6 +19,7 @@ from experiments.own_tools.sets import Question, QuestionSet, World, judge
 from experiments.own_tools.without import PARTS, without
 from tape import ReactAgent, TapeAgent, ToolEnvironment
 from tape.agents.base import Agent
+from tape.engine.ablations import PAPER
 
 SERVER = "http://127.0.0.1:8080/v1"
 BUDGET = "20 steps, 30000 tokens"
@@ -54,7 +55,7 @@ def player(name: str, server: str, settings: Mapping[str, Any]) -> Callable[[Que
     if name == "tape":
         return of_tape(TapeAgent(model, **settings))
     if name == "tape_paper":
-        return of_tape(TapeAgent(model, score="argmax", sampling="independent", extend=0, reselect=False, probe=False))
+        return of_tape(TapeAgent(model, ablations=PAPER))
     if name == "react":
         return of_tape(ReactAgent(model, **settings))
     rival = react_by_hand if name == "react_by_hand" else pydantic_ai_agent

@@ -28,7 +28,7 @@ from experiments.own_tools.without import PARTS, without
 from tape import BestOfNReactAgent, OpenLoopAgent, ReactAgent, TapeAgent
 from tape.agents.base import Agent
 from tape.budget import Budget
-from tape.engine.settings import PAPER
+from tape.engine.ablations import PAPER
 from tape.lm.base import Completion, LanguageModel, Request, Usage
 from tape.lm.cache import CachedLM
 from tape.lm.registry import open_model
@@ -42,8 +42,8 @@ ROWS: Mapping[str, Callable[[LanguageModel], Agent]] = {
     "first sample": lambda model: TapeAgent(model, num_plans=1),
     "tape, 3 samples": lambda model: TapeAgent(model, num_plans=3),
     "tape, 5 samples": lambda model: TapeAgent(model, num_plans=5),
-    "tape, scores by the model": lambda model: TapeAgent(model, score="argmax"),
-    "tape (paper)": lambda model: TapeAgent(model, **PAPER),
+    "tape, scores by the model": lambda model: TapeAgent(model, ablations={"score": "argmax"}),
+    "tape (paper)": lambda model: TapeAgent(model, ablations=PAPER),
     "react": ReactAgent,
     "react, greedy with a reserve": GreedyReactAgent,
     "best of n": BestOfNReactAgent,

@@ -23,9 +23,9 @@ from tape.approval import Approval, ApprovalRequest
 from tape.budget import Budget, in_units
 from tape.budget.prices import Amount
 from tape.cli.view import main as view
-from tape.engine.result import EpisodeResult
 from tape.errors import TapeError
 from tape.plugins import require_extra
+from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, mcp_tools
 
 SERVER = [sys.executable, "-m", "experiments.support.server"]

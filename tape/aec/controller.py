@@ -22,13 +22,14 @@ from tape.engine.execute import Executor, Outcome
 from tape.engine.loop import Planner
 from tape.engine.replan import most_replans
 from tape.engine.select import Path, log_selected
+from tape.engine.verification import Verification
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan
 from tape.protocols.domain import require_predicates
 from tape.protocols.predicates import Predicate
 
 
-class Controller:
+class Controller(Verification):
     """Plans with hypotheses, queries and beliefs, and commits to what the verifier accepts.
 
     In a planning round the k best paths of a sampled plan graph are the hypotheses. A hypothesis is refused if facts
@@ -57,6 +58,7 @@ class Controller:
     ) -> None:
         if gate.predicts and predictor is None:
             raise ConfigError(f"{type(gate).__name__} needs predictions; give it a predictor")
+        super().__init__(planner)
         domain = require_predicates(episode.env.domain)
         self._episode, self._planner, self._domain = episode, planner, domain
         self._gate, self._predictor = gate, predictor
@@ -64,7 +66,7 @@ class Controller:
         self._grounded_only = self._settings.commit == "grounded"
         self._state = EpistemicState(episode, episode.env.domain)
         self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.calls.of)
-        self.monitor = Monitor(episode, self._state, certifies=self._grounded_only)
+        self.monitor: Monitor = Monitor(episode, self._state, certifies=self._grounded_only)
         self._reserve: list[tuple[Action, ...]] = []
         self._aside: list[Path] = []
         self._denied: list[Predicate] = []
@@ -96,7 +98,8 @@ class Controller:
         self._refused = self._refused + 1 if result.steps == self._steps else 1
         self._steps = result.steps
         self._episode.trace.write(RefusedEvent(step=result.steps, reason=self._why))
-        if self._refused > config.resample or result.replans >= most_replans(self._episode) or not config.replan:
+        tired = self._refused > config.ablations.resample or result.replans >= most_replans(self._episode)
+        if tired or not config.ablations.replan:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 

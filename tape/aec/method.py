@@ -15,7 +15,7 @@ from tape.aec.predictor import EnsemblePredictor, Predictor
 from tape.aec.settings import AecSettings
 from tape.engine.episode import Episode
 from tape.engine.loop import Planner
-from tape.engine.settings import LM_ROLES, TapeConfig
+from tape.engine.settings import TapeConfig
 from tape.engine.verification import VerifyingMethod
 from tape.protocols import Domain, PlannedActor
 from tape.protocols.domain import require_predicates
@@ -45,13 +45,15 @@ class AecMethod(VerifyingMethod):
 
     def check(self, config: TapeConfig) -> None:
         """Refuse settings under which no path is committed to, or more than what is declared and observed counts."""
-        if config.selector != "solver":
+        if config.ablations.selector != "solver":
             raise ValueError("aec takes the k best paths, so it needs selector='solver'")
         if config.execution == "free":
             raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
-        for name in LM_ROLES:
-            if getattr(config, name) != "declared":
-                raise ValueError(f"aec commits to what is declared and observed, so it needs {name}='declared'")
+        switches = config.ablations
+        if (config.costs, switches.cost_model, switches.merger) != ("declared",) * 3:
+            raise ValueError(
+                "aec commits to what is declared and observed, so it needs costs='declared' and no cost_model or merger"
+            )
 
     def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
         """Check queries, verdicts and commitments (:mod:`tape.aec.checks`)."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from tape.aec.state import EpistemicState
+from tape.choice.graph_problem import Edge
 from tape.engine.episode import Episode
-from tape.engine.graph_problem import Edge
+from tape.engine.execute import Seen, Watch
 from tape.protocols import Action, State
 
-Seen = Literal["certified", "open", "contradicted"]
 
-
-class Monitor:
+class Monitor(Watch):
     """Watches the execution of a committed path.
 
     Args:
@@ -21,6 +19,8 @@ class Monitor:
         state: Receives the observations.
         certifies: Whether paths are verified; otherwise none is ever ``certified``.
     """
+
+    verifies = True
 
     def __init__(self, episode: Episode, state: EpistemicState, *, certifies: bool) -> None:
         self._episode, self._state, self._certifies = episode, state, certifies

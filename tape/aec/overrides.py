@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -130,8 +130,5 @@ class Overrides:
 
 
 def features_of(domain: Domain, predicate: Predicate) -> tuple[Feature, ...]:
-    """The context of a predicate, sorted: the domain's features, else its arguments by position, else its name."""
-    if domain.contexts is not None:
-        return tuple(sorted(set(domain.contexts.features(predicate))))
-    found: list[Any] = [(f"argument {i}", argument) for i, argument in enumerate(predicate.args, 1)]
-    return tuple(found) or (("predicate", predicate.name),)
+    """The context of a predicate, sorted."""
+    return tuple(sorted(set(domain.hooks.features(predicate))))

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Overrides
-from tape.engine.settings import MOST
+from tape.engine.ablations import MOST
 from tape.errors import ConfigError
 from tape.protocols.method import MethodSettings
 from tape.reading import read_text

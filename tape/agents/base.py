@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+from tape.agents.at_once import AtOnce
 from tape.agents.configured import Configured
 from tape.agents.options import (
     Listener,
@@ -35,11 +36,11 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError, UnknownCostError
 from tape.lm.accounting import AccountedLM
 from tape.lm.price_table import missing_price
 from tape.protocols import AnswerT, Environment
+from tape.protocols.result import EpisodeResult
 from tape.seeds import derive
 from tape.trace import StartedEvent, TraceWriter, hold
 from tape.waiting import run_sync
@@ -204,10 +205,7 @@ class Agent(Configured, ABC):
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         if env.copies is not None:
             episode.dry_run = env.copies.begin(ledger if config.world_model == "copy" else None)
-        if config.projector == "lm":
-            from tape.engine.ablations.merger import LmMerger
-
-            episode.merger = LmMerger(roles)
+        episode.at_once = AtOnce.of(episode)
         if resumption is not None:
             resumption.begin(episode)
         with environment_faults("the text of the task failed"):
@@ -226,8 +224,7 @@ class Agent(Configured, ABC):
             )
             yield episode
         finally:
-            if episode.dry_run is not None:
-                episode.dry_run.close()
+            episode.dry_run.close()
             stop_listening()
             end_line()
             if not isinstance(trace, TraceWriter):

@@ -10,10 +10,10 @@ from typing import ClassVar
 from tape.agents.lm_agent import LmAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
+from tape.choice.graph import GOAL_SCORE
 from tape.engine.act import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
-from tape.engine.graph import GOAL_SCORE
 from tape.engine.settings import TapeConfig
 from tape.protocols import Acted, Action, Actor, Score, Scorer, State, WorldModel
 from tape.protocols.parts import GoalTest
@@ -118,7 +118,7 @@ class BestOfN(LmAgent):
     def actor(self, episode: Episode) -> Actor:
         """Writes the best of N sampled actions."""
         scorer, domain = self.scorer(episode), episode.env.domain
-        if episode.config.goal_test == "declared" and domain.goal_test is not None:
+        if episode.config.ablations.goal_test == "declared" and domain.goal_test is not None:
             scorer = GoalTestScorer(scorer, domain.goal_test)  # as TAPE does
         return BestOfNActor(
             episode.roles,
@@ -126,7 +126,7 @@ class BestOfN(LmAgent):
             self.world_model(episode),
             scorer,
             self.config.num_plans,
-            expected=self.config.score == "expected",
+            expected=self.config.ablations.score == "expected",
         )
 
 

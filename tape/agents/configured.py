@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import require_roles, require_whole
+from tape.agents.options import require_whole
+from tape.engine.ablations import Ablations
 from tape.engine.context import RoleContext
-from tape.engine.settings import LM_ROLES, TapeConfig
+from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
@@ -31,8 +32,8 @@ class Configured:
     """Whether a method may verify its paths (:class:`tape.engine.verification.VerifyingMethod`)."""
     searches: ClassVar[bool] = False
     """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`); it then plays nothing else."""
-    lm_roles: ClassVar[tuple[str, ...]] = ()
-    """The switches of :data:`tape.engine.settings.LM_ROLES` that it supports."""
+    replaceable: ClassVar[tuple[str, ...]] = ()
+    """The parts that :class:`tape.Ablations` may replace in it."""
 
     def __init__(
         self,
@@ -64,8 +65,10 @@ class Configured:
                     f"settings of {used.name} mean nothing to the agent {cls.name!r}: leave them out, or take an agent "
                     f"that they are for ({used.chosen_by})"
                 )
-        for name in LM_ROLES:
-            if (value := getattr(config, name)) != "declared" and name not in cls.lm_roles:
+        usual = {name: Ablations.model_fields[name].default for name in ("selector", "cost_model", "merger")}
+        chosen = {**{name: getattr(config.ablations, name) for name in usual}, "costs": config.costs}
+        for name, value in chosen.items():
+            if value != usual.get(name, "declared") and name not in cls.replaceable:
                 raise ConfigError(
                     f"{name}={value!r} means nothing to the agent {cls.name!r}: leave it out, or take 'tape'"
                 )
@@ -91,7 +94,7 @@ class Configured:
         if config.proposer not in ("lm", "declared"):
             load(PROPOSERS, config.proposer)(env.domain)
         if "declared" in (config.proposer, config.scorer):
-            from tape.engine.ablations.declared import require_declared_scores, require_plans_declared
+            from tape.agents.declared import require_declared_scores, require_plans_declared
 
             if config.proposer == "declared":
                 require_plans_declared(env.domain)
@@ -121,7 +124,7 @@ class Configured:
         Raises:
             ConfigError: Names what they lack.
         """
-        require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
+        del config, env
         require_whole(roles.prompt_format, roles.lm.name)
 
     @classmethod

@@ -11,6 +11,7 @@ from tape.engine.score import LmScorer
 from tape.engine.settings import TapeConfig
 from tape.plugins import PROPOSERS, load
 from tape.protocols import Actor, Proposer, Scorer, WorldModel
+from tape.protocols.copies import DryRunModel
 
 
 class LmAgent(Agent):
@@ -25,24 +26,24 @@ class LmAgent(Agent):
     @classmethod
     def most_calls_per_prediction(cls, config: TapeConfig) -> int:
         """Requests of one predicted transition: none with a simulator; an invalid one may be requested again."""
-        return 0 if config.world_model != "lm" else 1 + (config.requery_threshold > 0)
+        return 0 if config.world_model != "lm" else 1 + (config.ablations.requery_threshold > 0)
 
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans: by the model, or by search through what the domain declares."""
         if self.config.proposer == "declared":
-            from tape.engine.ablations.declared import DeclaredProposer, require_plans_declared
+            from tape.agents.declared import DeclaredProposer, require_plans_declared
 
             return DeclaredProposer(require_plans_declared(episode.env.domain))
         if self.config.proposer != "lm":
             registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
             return registered
-        distinct = episode.config.sampling == "distinct"
+        distinct = episode.config.ablations.sampling == "distinct"
         return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
 
     def world_model(self, episode: Episode) -> WorldModel:
         """P_theta: the simulator or copies if configured, else declared outcomes, else the model."""
         domain = episode.env.domain
-        if episode.dry_run is not None:
+        if isinstance(episode.dry_run, DryRunModel):
             return episode.dry_run
         if episode.simulator is not None:
             return episode.simulator
@@ -55,7 +56,7 @@ class LmAgent(Agent):
     def scorer(self, episode: Episode) -> Scorer:
         """R_theta: the model's scores, or declared ones."""
         if self.config.scorer == "declared":
-            from tape.engine.ablations.declared import DeclaredScorer
+            from tape.agents.declared import DeclaredScorer
 
             return DeclaredScorer(episode.roles)
         return LmScorer(episode.roles)

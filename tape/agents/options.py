@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 from tape.approval import Approve, Approver, When, asked_by_caller
 from tape.budget import BudgetLike, Ledger, Payer
 from tape.engine.episode import Episode
-from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
-from tape.protocols import Domain, Environment, WorldModel
+from tape.protocols import Environment, WorldModel
 from tape.protocols.prompt_format import PromptFormat
 from tape.trace import Event, TraceWriter
 
@@ -188,31 +187,6 @@ def require_whole(prompt_format: PromptFormat, model: str) -> None:
     if prompt_format.instead:
         raise ConfigError(
             f"the prompts that {model} reads here ask for no plans and no actions: {prompt_format.instead}"
-        )
-
-
-def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptFormat, model: str) -> None:
-    """Refuse switches that need a role which a model's prompts do not have, or that do not apply to a domain.
-
-    Raises:
-        ConfigError: Names the switch and what to do.
-    """
-    for name, role in LM_ROLES.items():
-        if getattr(config, name) == "lm" and prompt_format.ask is None:
-            raise ConfigError(
-                f"{name}='lm': the prompts that {model} reads have no {role} role "
-                f"({type(prompt_format).__name__} has no method ask, and the model was not trained on it); use "
-                f"{name}='declared', or a general model, which reads chat prompts"
-            )
-    if config.mismatch == "needed" and domain.mismatch_test is None:
-        raise ConfigError(
-            f"mismatch='needed': {type(domain).__name__} does not declare which differences from a prediction matter "
-            "(its mismatch_test is None); use mismatch='exact'"
-        )
-    if config.projector == "lm" and domain.outcomes is not None:
-        raise ConfigError(
-            f"projector='lm': {type(domain).__name__} declares the outcomes of actions, so its keys leave nothing to "
-            "merge; use projector='declared'"
         )
 
 

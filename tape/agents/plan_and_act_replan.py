@@ -44,7 +44,7 @@ class PlanAndActReplanAgent(LmAgent):
         Raises:
             ConfigError: Replanning is off.
         """
-        if not config.replan:
+        if not config.ablations.replan:
             raise ConfigError("plan_and_act_replan contradicts replan off; use plan_and_act")
         return config
 

@@ -12,8 +12,8 @@ from solvers import PathProblem, PathSolution, Status
 from tape.approval import amounts
 from tape.budget import Resources
 from tape.choice.further import VALUE, criteria_of, frontier_paths, unlimited
+from tape.choice.graph import UNKNOWN, PlanGraph
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.graph import UNKNOWN, PlanGraph
 from tape.engine.select import Path, best_paths
 from tape.errors import BudgetExceededError
 from tape.protocols import Action

@@ -10,7 +10,6 @@ from tape.agents.options import Play
 from tape.agents.reach import require_reachable
 from tape.budget.deadline import KIND as WALL
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults
-from tape.engine.result import judged_wrong
 from tape.errors import (
     BudgetExceededError,
     ConstraintError,
@@ -21,6 +20,7 @@ from tape.errors import (
     error_text,
 )
 from tape.protocols import FailedCall
+from tape.protocols.result import judged_wrong
 from tape.trace import FinishedEvent
 
 
@@ -39,8 +39,7 @@ async def play_to_end(episode: Episode, env_seed: int, play: Play) -> None:
         result.end_state = f"budget:{WALL}"
         result.detail = "; ".join((str(episode.deadline.error()), *left_behind))
     finally:
-        if episode.at_once is not None:
-            await episode.at_once.end()
+        await episode.at_once.end()
 
 
 async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from tape.budget import Resources
+from tape.choice.graph import PlanGraph
 from tape.engine.cost import CallCosts
 from tape.engine.episode import Episode
-from tape.engine.graph import PlanGraph
 from tape.plan.agreement import Agreement
 from tape.plan.record import Run
 from tape.plan.unfold import Planned
@@ -97,7 +97,7 @@ class ProgramGraphs:
             graph.add_variant(before, option.action, after)
             edge = graph.find(before, option.action, after)
             reading = self._costs.reading(state, option.action) if call.ready else Resources()
-            paid = at_once is not None and at_once.has(option.action)
+            paid = at_once.has(option.action)
             cost = reading if paid else option.worst + reading
             graph.set_cost(edge, cost)
             share = max((min(1.0, (cost[kind] or 0) / (left[kind] or 1)) for kind in left), default=0.0)

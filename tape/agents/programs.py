@@ -20,11 +20,10 @@ from tape.agents.program_graph import ProgramGraphs
 from tape.agents.program_possible import REFUSED, Possible
 from tape.agents.program_requests import Asked, agreed, furthest, lines_of, wanted
 from tape.approval import PERHAPS_AGAIN
-from tape.engine.at_once import AtOnce
+from tape.choice.graph import PlanGraph
 from tape.engine.cost import spendable
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
-from tape.engine.graph import PlanGraph
-from tape.engine.infeasible import FailedAttempt, infeasible, too_late
+from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.replan import AT_LIMIT, start_replanning
 from tape.engine.select import Path, Selector, given_up, log_selected
 from tape.engine.settings import TapeConfig
@@ -317,8 +316,8 @@ class ProgramPlanner:
                 }
                 log_selected(episode, self._solver.name, path, size)
             if solution.has_path:
-                if episode.at_once is not None and not episode.at_once.in_time(path.actions):
-                    raise too_late(episode, [path.actions], episode.at_once)
+                if not episode.at_once.in_time(path.actions):
+                    raise episode.at_once.too_late([path.actions])
                 return path
         if solution.status is not Status.INFEASIBLE:
             raise given_up(episode, solution.status, solution.message)
@@ -346,8 +345,8 @@ class ProgramPlanner:
                 await self._last_resort(end)
                 raise
             action, rest, at_once = path.edges[0].action, path.actions[1:], self._episode.at_once
-            if at_once is not None and at_once.busy and not at_once.has(action):
-                await self._give_up(at_once)
+            if at_once.busy and not at_once.has(action):
+                await self._give_up()
                 continue
             if self._episode.approver is not None and self._episode.notes.get(action) == PERHAPS_AGAIN:
                 self._domain.allow_again(action)
@@ -356,7 +355,7 @@ class ProgramPlanner:
             try:
                 after = await self._episode.step(action, planned=action, rest=rest)
             except ActionRefused:
-                if not self._episode.config.replan:
+                if not self._episode.config.ablations.replan:
                     raise
                 continue
             now = self._domain.made(after)
@@ -368,10 +367,10 @@ class ProgramPlanner:
             elif now[-1].changes:
                 self._dead.clear()  # what could not be done before may be possible now
 
-    async def _give_up(self, at_once: AtOnce) -> None:
+    async def _give_up(self) -> None:
         """Observe what has begun: it may change what is best."""
         before = len(self._domain.made(self._episode.state))
-        await at_once.give_up()
+        await self._episode.at_once.give_up()
         for call in self._domain.made(self._episode.state)[before:]:
             if call.failure:
                 for option in self._domain.options(call.name, call.arguments, self._graphs.results):

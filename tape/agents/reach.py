@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from tape.budget.deadline import blocking
+from tape.choice.graph import PlanGraph
 from tape.engine.episode import Episode, environment_faults
-from tape.engine.graph import PlanGraph
 from tape.engine.infeasible import FailedAttempt, explained, infeasible
 from tape.protocols import Action
 from tape.protocols.parts import ExactRules

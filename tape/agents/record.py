@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from tape.agents.at_once import PURPOSE as AHEAD
 from tape.agents.final_answer import ROLE
 from tape.budget import Budget, Ledger, Resources, kind_of
 from tape.budget.deadline import KIND as WALL
-from tape.engine.at_once import PURPOSE as AHEAD
 from tape.engine.replan import AT_LIMIT
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError
 from tape.protocols import AnswerT, Environment
+from tape.protocols.result import EpisodeResult
 from tape.tools.environment import ToolEnvironment
 from tape.tools.tool import Tool
 from tape.trace import (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tape.approval import DECISIONS, Approval, ApprovalRequest
-from tape.engine.forbid import FORBIDDEN, REFUSED_BEFORE
+from tape.approval.forbid import FORBIDDEN, REFUSED_BEFORE
 from tape.errors import ModelError
 from tape.lm.answer_prices import AnswerPrices
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage, UsageSource

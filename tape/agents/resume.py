@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from io import FileIO
 from typing import Any, Literal, get_args
 
+from tape.agents.at_once import PURPOSE as AHEAD
 from tape.agents.record import Record
 from tape.agents.recorded import ContinuedLM, Decisions, UnansweredError
 from tape.approval import ApprovalRequest, Approve, Approver, Verdict, When, verdict_of
 from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
-from tape.engine.at_once import PURPOSE as AHEAD
 from tape.engine.episode import Episode
-from tape.engine.result import EpisodeResult
 from tape.errors import BudgetExceededError, ConfigError, ResumeError, UnfinishedCallError
 from tape.lm.base import LanguageModel, Request
 from tape.protocols import Action
+from tape.protocols.result import EpisodeResult
 from tape.tools.errors import ToolFailedError
 from tape.tools.results import as_json
 from tape.trace import (

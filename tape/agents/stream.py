@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic
 
 from tape.agents.options import Listener, PacedListener
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.protocols import AnswerT
+from tape.protocols.result import EpisodeResult
 from tape.trace import Event
 from tape.waiting import is_running, one_loop
 

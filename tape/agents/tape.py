@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
+from tape.agents.expected import ExpectedCosts, ExpectedPlanner
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import Options, PlanOptions, require_bounded, require_known, require_roles
+from tape.agents.options import Options, PlanOptions, require_bounded, require_known
 from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
+from tape.engine.ablations import Ablations
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
-from tape.engine.cost import CostModel
+from tape.engine.cost import Costs
 from tape.engine.episode import Episode
 from tape.engine.execute import Executor
-from tape.engine.forecast import Forecaster
 from tape.engine.loop import Planner, run
 from tape.engine.predict import ALWAYS, LmWorldModel
 from tape.engine.select import Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import Verification, verifying_method
 from tape.errors import ConfigError
+from tape.plugins import part
 from tape.protocols import Environment, PlannedActor, WorldModel
 from tape.seeds import derive
 from tape.waiting import run_sync
@@ -57,31 +59,35 @@ class TapeAgent(LmAgent):
 
     name: ClassVar[str] = "tape"
     verifies: ClassVar[bool] = True
-    lm_roles: ClassVar[tuple[str, ...]] = ("costs", "projector")
+    replaceable: ClassVar[tuple[str, ...]] = ("selector", "cost_model", "merger", "costs")
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
         """Every round takes at least one step, and has at most 1 + ``resample`` samplings.
 
         A sampling is one request for ``num_plans`` plans and at most ``extend`` requests for one more each. A state is
-        scored and merged at most once in an episode. The LM as selector gets one request a round, one more if no path
-        leads to an end, and one after each step. With verification or predicted costs no bound is known.
+        scored at most once in an episode. With verification or a replaced part no bound is known.
         """
-        if verifying_method(config) is not None or config.costs == "lm":
+        switches = config.ablations
+        replaced = any(
+            getattr(switches, name) != field.default
+            for name, field in Ablations.model_fields.items()
+            if name in cls.replaceable
+        )
+        if verifying_method(config) is not None or replaced:
             return None
-        most = steps if config.replan_every_step or config.max_replans is None else config.max_replans + 1
-        rounds = min(steps, most) if config.replan else 1
-        samplings = rounds * (1 + config.resample)
-        states = samplings * (config.num_plans + config.extend) * longest_plan
+        most = steps if switches.replan_every_step or config.max_replans is None else config.max_replans + 1
+        rounds = min(steps, most) if switches.replan else 1
+        samplings = rounds * (1 + switches.resample)
+        states = samplings * (config.num_plans + switches.extend) * longest_plan
         predictions = states * cls.most_calls_per_prediction(config)
-        selections = 2 * rounds + steps * config.reselect if config.selector == "lm" else 0
         # A fixed action can always be read; if the environment does not admit it, the episode ends.
         actions = {"forced": 0, "constrained": steps + MAX_RETRIES, "free": steps * cls.most_calls_per_step(config)}[
             config.execution or "constrained"
         ]  # forced makes fewer
-        judged = (states + steps + 1) * ((config.scorer == "lm") + (config.projector == "lm"))
-        sampled = samplings * (1 + config.extend) * (config.proposer == "lm")
-        return sampled + predictions + judged + selections + actions
+        judged = (states + steps + 1) * (config.scorer == "lm")
+        sampled = samplings * (1 + switches.extend) * (config.proposer == "lm")
+        return sampled + predictions + judged + actions
 
     def plan(self, env: Environment, *, alternatives: int = 3, **options: Unpack[PlanOptions]) -> Planned:
         """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""
@@ -121,10 +127,13 @@ class TapeAgent(LmAgent):
         Raises:
             ConfigError: Names what they lack.
         """
-        forced = config.resolved(env.domain).execution == "forced" and config.selector != "lm"
-        if forced and config.proposer == config.scorer == "declared" and config.on_limit != "final_answer":
-            require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
-        else:
+        forced = config.resolved(env.domain).execution == "forced"
+        switches = config.ablations
+        for name in (switches.cost_model, switches.merger):
+            if name != "declared":
+                part(name).require(roles)
+        declared = forced and config.proposer == config.scorer == "declared"
+        if not declared or config.on_limit == "final_answer":
             super().require_prompts(config, env, roles)
 
     def require_plans(self) -> None:
@@ -144,14 +153,14 @@ class TapeAgent(LmAgent):
         return self._programs(episode, actor) or self.planner(episode, actor)
 
     def _programs(self, episode: Episode, actor: PlannedActor) -> ProgramPlanner | None:
-        if episode.config.score != "agreement":
+        if episode.config.ablations.score != "agreement":
             return None
         from tape.agents.programs import ProgramPlanner
 
         return ProgramPlanner(episode, actor, self.solver(episode))
 
     async def _play(self, episode: Episode) -> None:
-        if self.config.replan_every_step:
+        if self.config.ablations.replan_every_step:
             require_bounded(episode, "replan_every_step")
         actor = self.actor(episode)
         if (programs := self._programs(episode, actor)) is not None:
@@ -159,35 +168,35 @@ class TapeAgent(LmAgent):
             return
         planner = self.planner(episode, actor)
         verification = self.verification(episode, planner, actor)
-        watch = None if verification is None else verification.monitor
-        executor = Executor(episode, actor, planner.memory, planner.selector, watch, planner.forecaster)
-        if verification is None:
-            await run(episode, planner.plan, executor.execute)
-        else:
-            await run(episode, verification.plan, partial(verification.follow, executor))
+        executor = Executor(episode, actor, planner.memory, planner.selector, planner.costs, verification.monitor)
+        await run(episode, verification.plan, partial(verification.follow, executor))
 
     def planner(self, episode: Episode, actor: PlannedActor) -> Planner:
-        """The planning half of algorithm 1, with this agent's roles."""
-        return Planner(
-            episode,
-            proposer=self.proposer(episode),
-            world_model=self.world_model(episode),
-            scorer=self.scorer(episode),
-            actor=actor,
-            solver=self.solver(episode),
-            chooser=self.chooser(episode),
-            cost_model=self.cost_model(episode),
-            forecaster=Forecaster(episode) if self.config.costs == "expected" else None,
-        )
+        """The planning half of algorithm 1, with this agent's roles; ablations put others in their place."""
+        switches, solver = self.config.ablations, self.solver(episode)
+        if switches.merger != "declared":
+            episode.merger = part(switches.merger).of(episode)
+        roles: dict[str, Any] = {
+            "proposer": self.proposer(episode),
+            "world_model": self.world_model(episode),
+            "scorer": self.scorer(episode),
+            "actor": actor,
+            "solver": solver,
+            "selector": solver if switches.selector == "solver" else part(switches.selector).of(episode),
+        }
+        if self.config.costs == "expected":
+            return ExpectedPlanner(episode, **roles, costs=ExpectedCosts(episode))
+        costs = Costs(episode) if switches.cost_model == "declared" else part(switches.cost_model).of(episode)
+        return Planner(episode, **roles, costs=costs)
 
-    def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:
-        """Decides whether a selected path may be committed to; None: every path may."""
+    def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification:
+        """Decides whether a selected path may be committed to; by default every path may."""
         verifying = verifying_method(self.config)
-        return None if verifying is None else verifying.verification(episode, planner, actor)
+        return Verification(planner) if verifying is None else verifying.verification(episode, planner, actor)
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
         """P_theta with ``requery_threshold``; under verification the verifier decides what is possible."""
-        threshold = self.config.requery_threshold if verifying_method(self.config) is None else ALWAYS
+        threshold = self.config.ablations.requery_threshold if verifying_method(self.config) is None else ALWAYS
         return LmWorldModel(episode.roles, threshold)
 
     def actor(self, episode: Episode) -> PlannedActor:
@@ -199,26 +208,9 @@ class TapeAgent(LmAgent):
     def solver(self, episode: Episode) -> Selector:
         """The solver, which selects the path and decides how far the graph grows."""
         config = self.config
-        return SolverSelector(config.solver, config.discount, episode.deadline.left, cautious=config.cautious)
-
-    def chooser(self, episode: Episode) -> Selector | None:
-        """The selector that replaces the solver on the same graph: the LM, or the best single plan (ablations)."""
-        config = self.config
-        if config.selector == "solver":
-            return None
-        from tape.engine.ablations.selectors import LmSelector, PlanSelector
-
-        if config.selector == "lm":
-            return LmSelector(episode.roles, config.temperature, episode.seed_for("select"))
-        return PlanSelector(config.discount, cautious=config.cautious)
-
-    def cost_model(self, episode: Episode) -> CostModel | None:
-        """C_theta, if the model predicts costs (ablation)."""
-        if self.config.costs != "lm":
-            return None
-        from tape.engine.ablations.cost_model import LmCostModel
-
-        return LmCostModel(episode.roles)
+        return SolverSelector(
+            config.solver, config.ablations.discount, episode.deadline.left, cautious=config.ablations.cautious
+        )
 
 
 class TapeAllStepAgent(TapeAgent):
@@ -243,8 +235,7 @@ class TapeAllStepAgent(TapeAgent):
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
         """As TAPE with a round per step."""
-        every_step = config.model_copy(update={"replan_every_step": True})
-        return super().most_lm_calls(every_step, steps, longest_plan)
+        return super().most_lm_calls(cls.configure(config), steps, longest_plan)
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
@@ -253,4 +244,4 @@ class TapeAllStepAgent(TapeAgent):
         Raises:
             ConfigError: Replanning is off.
         """
-        return TapeConfig.make(**{**config.model_dump(), "replan_every_step": True})
+        return config.ablated(replan_every_step=True)

@@ -21,11 +21,11 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tape.agents.at_once import PURPOSE as AHEAD
 from tape.agents.base import Agent
 from tape.agents.recorded import Decisions, RecordedLM, UnansweredError
 from tape.analysis.recorded import RecordedActions, uncounted
 from tape.budget import Budget
-from tape.engine.at_once import PURPOSE as AHEAD
 from tape.errors import error_text
 from tape.protocols import Environment, WorldModel
 from tape.protocols.method import Finding, methods

@@ -26,7 +26,7 @@ from itertools import combinations
 import solvers
 from solvers.errors import BackendError
 from tape.cgdp.search import CorpusSearch
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.protocols.search import SearchOption
 from tape.trace import SEARCH_SOLVER, GraphFoldedEvent, PathSelectedEvent
 from tape.trace.shapes import Problem

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from tape.cgdp.gates import RECENT, require_gate
-from tape.engine.settings import MOST
+from tape.engine.ablations import MOST
 from tape.protocols.method import MethodSettings
 
 Memory = Literal["baseline", "lobotomized", "structured", "freeform"]

@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """The plans, or a plan graph, and what else `select` is asked with."""
-    from tape.engine.graph import PlanGraph
+    from tape.choice.graph import PlanGraph
     from tape.errors import ConfigError
     from tape.reading import read_json, read_text
     from tape.toml_reading import parse_toml

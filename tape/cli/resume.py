@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tape.agents.base import Agent
-    from tape.engine.result import EpisodeResult
+    from tape.protocols.result import EpisodeResult
 
 
 def main(argv: Sequence[str]) -> int:

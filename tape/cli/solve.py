@@ -13,7 +13,7 @@ from tape.cli.numbers import real, whole
 
 if TYPE_CHECKING:
     from solvers import Explanation
-    from tape.engine.graph import PlanGraph
+    from tape.choice.graph import PlanGraph
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
 def _plan_graph(args: argparse.Namespace) -> int:
     import solvers
     from tape.budget import Budget
-    from tape.engine.graph import PlanGraph
+    from tape.choice.graph import PlanGraph
 
     graph = PlanGraph.load(args.graph)
     start = _start(args, graph)

@@ -14,22 +14,25 @@ from pydantic.fields import FieldInfo
 from tape.agents.base import Agent
 from tape.budget import Budget
 from tape.cli.numbers import LARGEST, whole
-from tape.engine.settings import PAPER, TapeConfig
+from tape.engine.ablations import PAPER, Ablations, changed
+from tape.engine.settings import TapeConfig
+from tape.errors import ConfigError
 from tape.plugins import METHODS, load, names
 from tape.protocols.method import method
 
 OWN = "the agent's "
 """How the titles of groups begin that ``--help`` shows as well."""
-_PAPER = "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts"
+_PAPER = "TAPE as the paper has it, without this engine's additions; an --ablation that is given beside it counts"
 _VERIFY = "aec: commit only to paths, and answer only from facts, that grounded evidence certifies (default: none)"
 
 
 def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> None:
     """Add an option for every setting of the engine, and of these methods."""
     group = parser.add_argument_group("switches of the agent")
-    group.add_argument("--paper", action="store_true", help=f"{_PAPER}: {_as_options(PAPER)}")
+    group.add_argument("--paper", action="store_true", help=_PAPER)
+    group.add_argument("--ablation", metavar="NAME=VALUE", action="append", default=[], help=_ablations())
     group.add_argument("--verify", metavar="METHOD", type=_verifier, default="none", help=_VERIFY)
-    _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name != "methods"})
+    _add(group, _engine())
     for name in methods:
         title = f"{'' if method(name).verifies else OWN}switches of {name}"
         _add(parser.add_argument_group(title), method(name).settings.model_fields)
@@ -127,8 +130,8 @@ def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:
     Raises:
         ConfigError: A value is out of range, or two contradict each other.
     """
-    engine = {name: field for name, field in TapeConfig.model_fields.items() if name != "methods"}
-    settings = {**(PAPER if args.paper else {}), **_given(args, engine)}
+    ablations = {**(changed(PAPER) if args.paper else {}), **dict(map(_ablation, args.ablation))}
+    settings = {**_given(args, _engine()), "ablations": ablations}
     return TapeConfig.make(**settings, **{name: _given(args, method(name).settings.model_fields) for name in methods})
 
 
@@ -145,8 +148,33 @@ def _given(args: argparse.Namespace, fields: Mapping[str, FieldInfo]) -> dict[st
     return settings
 
 
-def _as_options(settings: Mapping[str, Any]) -> str:
-    return " ".join(f"--{name.replace('_', '-')} {_shown(value)}" for name, value in settings.items())
+def _engine() -> dict[str, FieldInfo]:
+    """The engine's settings that are options."""
+    return {name: field for name, field in TapeConfig.model_fields.items() if name not in ("methods", "ablations")}
+
+
+def _ablation(text: str) -> tuple[str, Any]:
+    """A switch of :class:`tape.Ablations` and its value.
+
+    Raises:
+        ConfigError: It is no NAME=VALUE.
+    """
+    name, given, value = text.partition("=")
+    if not given or not value:
+        raise ConfigError(f"--ablation {text}: give NAME=VALUE, one of {', '.join(Ablations.model_fields)}")
+    known = Ablations.model_fields.get(name)
+    if known is not None and isinstance(known.default, bool):
+        return name, {"on": True, "off": False}.get(value, value)
+    return name, value
+
+
+def _ablations() -> str:
+    """What ``--ablation`` takes, for its help."""
+    lines = []
+    for name, field in Ablations.model_fields.items():
+        default = "" if field.default is None else f" (default: {_shown(field.default)})"
+        lines.append(f"{name}: {field.description}{default}")
+    return "for studies, as often as needed. " + ". ".join(lines)
 
 
 def _shown(value: Any) -> str:

@@ -1,16 +1,16 @@
 """Comparing the observed state with the predicted one (TAPE section 3.4).
 
-The paper compares whole states. An environment's mismatch test (``Domain.mismatch_test``) decides which differences
-matter for the rest of a path; only this file calls it.
+The paper compares whole states. An environment's hooks (:class:`tape.protocols.hooks.EpisodeHooks`) decide which
+differences matter for the rest of a path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tape.choice.graph import UNKNOWN
+from tape.choice.graph_problem import Edge
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults
-from tape.engine.graph import UNKNOWN
-from tape.engine.graph_problem import Edge
 from tape.engine.select import Path
 from tape.protocols import Action, State
 from tape.trace import DifferedEvent, MismatchEvent
@@ -35,8 +35,8 @@ def harmless(episode: Episode, path: Path, before: State, edge: Edge, rest: Sequ
     if rest:
         good = _still_good(episode, path, (edge, *rest), rest, taken=(before, edge.action))
     else:
-        chances, predicted = episode.chances, path.graph.state(edge.target)
-        good = chances is not None and chances.outcome(episode.state) == chances.outcome(predicted)
+        hooks, predicted = episode.hooks, path.graph.state(edge.target)
+        good = hooks.uncertain and hooks.outcome_key(episode.state) == hooks.outcome_key(predicted)
     if not good:
         return False
     observed = episode.key(episode.state)
@@ -59,17 +59,16 @@ def _still_good(
     rest: Sequence[Edge],
     taken: tuple[State, Action] | None = None,
 ) -> bool:
-    """Whether the rest of a path still works from here, by the environment's mismatch test; false without a test."""
-    test = None if episode.config.mismatch == "exact" else episode.env.domain.mismatch_test
-    if test is None or any(ahead.target == UNKNOWN for ahead in rest):
+    """Whether the rest of a path still works from here, by the environment's mismatch test."""
+    if any(ahead.target == UNKNOWN for ahead in rest):
         return False
     with environment_faults("the mismatch test failed"):
-        return test.still_good(
+        return episode.hooks.still_good(
             [path.graph.state(edge.target) for edge in predicted],
             episode.state,
             [ahead.action for ahead in rest],
             taken=taken,
-            goals=episode.config.goal_test == "declared",
+            goals=episode.config.ablations.goal_test == "declared",
         )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from tape.budget import Budget, Ledger, Resources, in_units
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
+from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.forecast import Forecaster
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
 from tape.engine.project import LmProjector
 from tape.lm.price import FREE
 from tape.protocols import Action, PlannedActor, State
+
+if TYPE_CHECKING:
+    from tape.engine.select import Path
 
 PAID = {"calls", "tokens", "usd"}
 """The resource kinds that model calls use."""
@@ -22,11 +25,65 @@ SPARE = "planning"
 """The name of the ledger of what the path in hand leaves over."""
 
 
-class CostModel(Protocol):
-    """C_theta: predicts what actions use."""
+class Costs:
+    """What plans count with: here the declared worst case of every step, so a path that is selected can be paid for.
 
-    async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:
-        """The predicted use of some kinds by each action; the declared worst case of all other kinds."""
+    A subclass may count with less. Every step must still fit at its worst case when it is its turn.
+
+    Args:
+        episode: The episode.
+    """
+
+    counted: ClassVar[str] = ""
+    """What a least cap rests on where it is not the worst case of every step."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+
+    @classmethod
+    def require(cls, roles: RoleContext) -> None:
+        """Refuse a model or a domain for which these costs are not; called before anything is spent.
+
+        Raises:
+            ConfigError: Names what is missing.
+        """
+
+    @classmethod
+    def of(cls, episode: Episode) -> Costs:
+        """The costs of an episode."""
+        return cls(episode)
+
+    async def price(self, graph: PlanGraph) -> None:
+        """Replace the worst cases of actions on a graph; model calls keep theirs.
+
+        Raises:
+            BudgetExceededError: Asking for costs does not fit; every edge then has its worst case.
+        """
+
+    def overdrawn(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> bool:
+        """Whether a path must be abandoned because costs were counted too low.
+
+        Args:
+            path: The path.
+            rest: What is left of it.
+            begun: Whether a step of it was taken.
+        """
+        del path, rest, begun
+        return False
+
+
+def overdrawn(episode: Episode, rest: Sequence[Edge], *, begun: bool) -> bool:
+    """Whether what is left pays neither for the next action at its worst nor, on a begun path, for the counted rest.
+
+    A whole path is not checked here, because the selector decides about it, and not all selectors keep budgets.
+    """
+    if not episode.config.ablations.replan:
+        return False
+    worst = episode.env.domain.cost(episode.state, rest[0].action)
+    return any(
+        (worst[kind] or 0) > count or (begun and sum(edge.cost[kind] or 0 for edge in rest) > count)
+        for kind, count in episode.remaining().items()
+    )
 
 
 class CallCosts:
@@ -48,9 +105,7 @@ class CallCosts:
         """The worst case of reading the observation after an action."""
         if not self._are_paid():
             return Resources()
-        merger = self._episode.merger
-        merging = Resources() if merger is None else merger.worst_case(state)
-        return self._projector.worst_case(state, action) + merging
+        return self._projector.worst_case(state, action) + self._episode.merger.worst_case(state)
 
     def _are_paid(self) -> bool:
         """Whether a cap limits model calls; else their tokens need not be counted."""
@@ -58,17 +113,11 @@ class CallCosts:
         return bool(paid & set(self._episode.remaining()))
 
 
-async def annotate_edges(
-    graph: PlanGraph,
-    episode: Episode,
-    calls: CallCosts,
-    predicted: CostModel | None,
-    forecaster: Forecaster | None = None,
-) -> None:
-    """AnnotateGraph: each edge gets its worst case, its mean or its predicted cost, the agent's own calls included.
+async def annotate_edges(graph: PlanGraph, episode: Episode, calls: CallCosts, costs: Costs) -> None:
+    """AnnotateGraph: each edge gets its cost, the agent's own calls included.
 
     Raises:
-        BudgetExceededError: The request for predictions does not fit; every edge then has its worst case.
+        BudgetExceededError: Asking for costs does not fit; every edge then has its worst case.
     """
     domain, remaining = episode.env.domain, episode.remaining()
     edges = [*graph.edges()]
@@ -81,25 +130,7 @@ async def annotate_edges(
     reading = {action: calls.reading(state, action) for action, state in before.items()}
     for edge in graph.edges():
         graph.set_cost(edge.id, edge.cost + writing[edge.source] + reading[edge.action])
-    if predicted is not None:
-        await _predict(graph, episode, predicted)
-    if forecaster is not None:
-        forecaster.price(graph)
-
-
-async def _predict(graph: PlanGraph, episode: Episode, model: CostModel) -> None:
-    """Replace the worst case of actions by their predicted costs; model calls keep their worst case.
-
-    An edge whose worst case does not fit can never be executed. It keeps its worst case, so it is never selected.
-    """
-    domain, remaining = episode.env.domain, episode.remaining()
-    edges = [e for e in graph.edges() if all((e.cost[kind] or 0) <= left for kind, left in remaining.items())]
-    predicted = await model.predict([(graph.state(edge.source), edge.action) for edge in edges], remaining.keys())
-    for edge, cost in zip(edges, predicted, strict=True):
-        worst = domain.cost(graph.state(edge.source), edge.action)
-        saved = {kind: (worst[kind] or 0) - (cost[kind] or 0) for kind in remaining}
-        now = {kind: count and count - saved.get(kind, 0) for kind, count in edge.cost.items()}
-        graph.set_cost(edge.id, Resources(now))
+    await costs.price(graph)
 
 
 def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:

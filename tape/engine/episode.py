@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from tape.approval import DECISIONS, SECOND, Approval, Approver, request_of
+from tape.approval.forbid import REFUSED_BEFORE, forbidden
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
-from tape.engine.at_once import AtOnce
 from tape.engine.context import RoleContext
-from tape.engine.forbid import REFUSED_BEFORE, forbidden
+from tape.engine.in_turn import InTurn
 from tape.engine.project import LmProjector, Merger
-from tape.engine.result import EpisodeResult, judged_wrong
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
-from tape.protocols.copies import DryRunModel
+from tape.protocols.copies import DryRuns
+from tape.protocols.hooks import NO_HOOKS, EpisodeHooks
 from tape.protocols.method import counters
-from tape.protocols.parts import Chances
+from tape.protocols.result import EpisodeResult, judged_wrong
 from tape.redaction import redacted
 from tape.seeds import derive
 from tape.trace import (
@@ -91,9 +91,9 @@ class Episode:
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled during the episode.
-        merger: Merges states that the model considers equal; only with ``projector="lm"``.
+        merger: Says which states are one node of the plan graph.
         dry_run: Makes actions on copies; only with ``world_model="copy"``.
-        at_once: What runs at once; None where actions run one after another.
+        at_once: What runs before its turn.
         notes: What the agent knows of effects before they are made (:mod:`tape.approval`).
         known_outcome: What came of an action that an episode which is resumed has done already; else None.
     """
@@ -113,40 +113,29 @@ class Episode:
     state: State = None
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
-    merger: Merger | None = None
-    dry_run: DryRunModel | None = None
+    dry_run: DryRuns = field(default_factory=DryRuns)
+    at_once: InTurn = field(default_factory=InTurn)
     known_outcome: Callable[[Action], Mapping[str, Any] | None] = lambda _: None
     _approved: tuple[int, Action] | None = None
     """The step and the action that are approved already."""
 
     def __post_init__(self) -> None:
         self.result.method = counters(self.config)
-        self.at_once = AtOnce.of(self)
+        self.merger = Merger(self.env.domain)
 
     def key(self, state: State) -> str:
-        """The key of a state's node in plan graphs: the declared key, or that of a node merged by :meth:`merge`."""
-        return self.env.domain.key(state) if self.merger is None else self.merger.key(state)
-
-    async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Let the model merge states; only with ``projector="lm"``."""
-        if self.merger is not None:
-            await self.merger.merge(states, expected)
+        """The key of a state's node in plan graphs: the declared key, or that of a node it was merged with."""
+        return self.merger.key(state)
 
     def is_no_op(self, action: Action) -> bool:
-        """Whether the environment knows that an action changes nothing here; it is then neither planned nor done.
-
-        Always false with ``mismatch="exact"``.
-        """
-        known = None if self.config.mismatch == "exact" else self.env.domain.no_ops
-        if known is None:
-            return False
+        """Whether the environment knows that an action changes nothing here; it is then neither planned nor done."""
         with environment_faults(f"the no-op test of {action!r} failed"):
-            return known.is_no_op(self.state, action)
+            return self.hooks.is_no_op(self.state, action)
 
     @property
-    def chances(self) -> Chances | None:
-        """What counts as the same outcome, where paths are selected by their expected value; none with "exact"."""
-        return None if self.config.mismatch == "exact" else self.env.domain.chances
+    def hooks(self) -> EpisodeHooks:
+        """The environment's; none with ``mismatch="exact"``."""
+        return NO_HOOKS if self.config.ablations.mismatch == "exact" else self.env.domain.hooks
 
     def remaining(self) -> dict[str, int]:
         """Counts left of every capped kind but real time; no prompt may depend on real time."""
@@ -234,9 +223,8 @@ class Episode:
         if request.reason == "destructive" or request.note in SECOND or self.approver.selects(request):
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
-            if self.dry_run is not None:
-                changes = await self.dry_run.difference(self.state, [action, *rest])
-                request = replace(request, changes=tuple(changes))
+            changes = await self.dry_run.difference(self.state, [action, *rest])
+            request = replace(request, changes=tuple(changes))
             decision, reason = await self.approver.ask(request)
             self._log_approval(action, decision, reason)
             if decision is Approval.STOP:
@@ -286,24 +274,21 @@ class Episode:
         self.deadline.require()
         await self.approve(action, rest)
         worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
-        paid_for = None if self.at_once is None else self.at_once.turn(action)
         try:
-            reservation = paid_for or self.ledger.reserve(worst)
+            reservation = self.at_once.turn(action) or self.ledger.reserve(worst)
         except BudgetExceededError as error:
             error.wanted_for(action)
             raise
         try:
             self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
-            if self.at_once is not None:
-                self.at_once.begin(action, rest)
+            self.at_once.begin(action, rest)
             observation, cost = await self._act(action)
         except BaseException:
             # The cost of a failed or cancelled step is unknown, so its whole worst case is charged.
             reservation.settle(unknown(worst))
             self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(worst)))
             raise
-        if self.at_once is not None:
-            self.at_once.observed(action)
+        self.at_once.observed(action)
         above_bound = reservation.settle(cost)
         self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(cost)))
         report_costs_above_bound(self.trace, purpose, above_bound)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal
 
+from tape.choice.graph import UNKNOWN
+from tape.choice.graph_problem import Edge
 from tape.engine.act import write_action
 from tape.engine.compare import end_if_broken, harmless, mismatched, skippable
+from tape.engine.cost import Costs
 from tape.engine.episode import ActionRefused, Episode
-from tape.engine.forecast import Forecaster
-from tape.engine.graph import UNKNOWN
-from tape.engine.graph_problem import Edge
 from tape.engine.predict import Memory
 from tape.engine.replan import reselect
 from tape.engine.select import Path, Selector
@@ -30,14 +30,25 @@ with actions at once, the rest does not end within ``wall_seconds``.
 """
 
 
-class Watch(Protocol):
-    """Watches the execution of a verified path."""
+Seen = Literal["certified", "open", "contradicted"]
+"""The verdict on the rest of a path."""
+
+
+class Watch:
+    """Watches the execution of a path; this one, of paths that are not verified, sees nothing."""
+
+    verifies: ClassVar[bool] = False
+    """Whether the paths are verified; that replaces the environment's mismatch test."""
 
     def possible(self, action: Action) -> bool:
         """Whether the environment admits the next action."""
+        del action
+        return True
 
-    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Literal["certified", "open", "contradicted"]:
+    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Seen:
         """The verdict on the rest of the path after a step."""
+        del before, action, rest
+        return "open"
 
 
 @dataclass(frozen=True)
@@ -59,21 +70,15 @@ class Executor:
         actor: Writes the actions.
         memory: Records every observed transition.
         selector: Selects again after a step that used less than its worst case, because more may fit then.
+        costs: Says before every step whether the rest fits.
         watch: Judges every step of a verified path. The path is kept while it stays certified, even after a mismatch.
-        forecaster: Says before every step whether the rest fits; only with ``costs="expected"``.
     """
 
     def __init__(
-        self,
-        episode: Episode,
-        actor: Actor,
-        memory: Memory,
-        selector: Selector,
-        watch: Watch | None = None,
-        forecaster: Forecaster | None = None,
+        self, episode: Episode, actor: Actor, memory: Memory, selector: Selector, costs: Costs, watch: Watch
     ) -> None:
         self._episode, self._actor, self._memory = episode, actor, memory
-        self._selector, self._watch, self._forecaster = selector, watch, forecaster
+        self._selector, self._costs, self._watch = selector, costs, watch
 
     async def execute(self, path: Path) -> Outcome:
         """Follow a path until its end or until it must be abandoned.
@@ -82,25 +87,21 @@ class Executor:
             EpisodeEnded: Success, ``invalid_output``, or a refused action with replanning off.
         """
         self._episode.result.partial_walk |= path.partial
-        if (dry_run := self._episode.dry_run) is not None:
+        if (dry_run := self._episode.dry_run).tries:
             changes = await dry_run.difference(self._episode.state, path.actions)
             self._episode.trace.write(DryRunEvent(tried=dry_run.summary(), changes=[*changes]))
-        if (at_once := self._episode.at_once) is None:
-            return await self._follow(path)
-        at_once.log(path.actions)
+        self._episode.at_once.log(path.actions)
         outcome = await self._follow(path)
-        await at_once.give_up()
+        await self._episode.at_once.give_up()
         return outcome
 
     async def _follow(self, path: Path) -> Outcome:
         rest = path.edges
         while rest:
-            blocked = self._blocked(rest, begun=rest is not path.edges)
+            blocked = self._blocked(path, rest, begun=rest is not path.edges)
             if blocked is not None:
                 return blocked
-            if not path.partial and not self._log_forecast(rest, begun=rest is not path.edges):
-                return "overdrawn"
-            if self._watch is None and skippable(self._episode, path, rest):
+            if not self._watch.verifies and skippable(self._episode, path, rest):
                 rest = rest[1:]
                 continue
             step = await self._step(rest)
@@ -116,30 +117,14 @@ class Executor:
                     path, rest = better, better.edges
         return "ended"
 
-    def _log_forecast(self, rest: Sequence[Edge], *, begun: bool) -> bool:
-        """Log whether the rest fits, if costs are expected; false if it is proven that the rest of a begun path cannot.
-
-        Of a path that has not begun only the planner decides.
-        """
-        if self._forecaster is None or not self._forecaster.knows(rest):
-            return True
-        forecast = self._forecaster.forecast(rest)
-        if begun and forecast.probability == 0 and self._episode.config.replan:
-            return False
-        self._episode.trace.write(forecast)
-        return True
-
-    def _blocked(self, rest: Sequence[Edge], *, begun: bool) -> Outcome | None:
+    def _blocked(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> Outcome | None:
         """Why the next action must not be tried; None if it may."""
-        config = self._episode.config
-        if config.costs != "declared" and config.replan and not self._fits(rest, begun=begun):
+        late = begun and not self._episode.at_once.in_time([edge.action for edge in rest])
+        if self._episode.config.ablations.replan and late:
             return "overdrawn"
-        at_once = self._episode.at_once if begun and config.replan else None
-        if at_once is not None and not at_once.in_time([edge.action for edge in rest]):
-            return "overdrawn"
-        if self._watch is not None and not self._watch.possible(rest[0].action):
+        if not self._watch.possible(rest[0].action):
             return "contradicted"
-        return None
+        return "overdrawn" if self._costs.overdrawn(path, rest, begun=begun) else None
 
     async def _step(self, rest: Sequence[Edge]) -> Step | None:
         """Write the next action and execute it; None if it was refused and planning may find another."""
@@ -149,7 +134,7 @@ class Executor:
             written, text = await write_action(episode, self._actor, edge.action, actions)
             after = await episode.step(written, text=text, planned=edge.action, rest=actions[1:])
         except ActionRefused:
-            if not episode.config.replan:
+            if not episode.config.ablations.replan:
                 raise
             return None
         self._memory.add(before, written, after)
@@ -158,43 +143,32 @@ class Executor:
     async def _compared(self, path: Path, step: Step, rest: Sequence[Edge]) -> Outcome | None:
         """Why a path must be abandoned after a step (algorithm 1, lines 13-16); None if it goes on."""
         episode, edge = self._episode, step.edge
-        seen = "open" if self._watch is None else self._watch.saw(step.before, step.written, rest)
+        seen = self._watch.saw(step.before, step.written, rest)
         if seen == "contradicted":
             return "contradicted"
-        if not episode.config.replan:
+        if not episode.config.ablations.replan:
             end_if_broken(episode, step.before)
             return None
         if edge.target == UNKNOWN:
             return "probed"
-        await episode.merge([step.after], edge.target)
+        await episode.merger.merge([step.after], edge.target)
         # Verification replaces the environment's mismatch test.
         if episode.key(step.after) != edge.target and (
-            self._watch is not None or not harmless(episode, path, step.before, edge, rest)
+            self._watch.verifies or not harmless(episode, path, step.before, edge, rest)
         ):
             if step.written == edge.action:
                 self._memory.contradict(step.before, step.written, path.graph.state(edge.target))
             mismatched(episode, edge.target)
             if seen != "certified":
                 return "mismatch"
-        return "stepped" if episode.config.replan_every_step else None
-
-    def _fits(self, rest: Sequence[Edge], *, begun: bool) -> bool:
-        """Whether the budget left pays for the next action at its worst and, on a begun path, for the predicted rest.
-
-        A whole path is not checked here, because the selector decides about it, and not all selectors keep budgets.
-        """
-        left, worst = self._episode.remaining(), self._episode.env.domain.cost(self._episode.state, rest[0].action)
-        return all(
-            (worst[kind] or 0) <= count and not (begun and sum(edge.cost[kind] or 0 for edge in rest) > count)
-            for kind, count in left.items()
-        )
+        return "stepped" if episode.config.ablations.replan_every_step else None
 
     def _has_saved(self, step: Step) -> bool:
         """Whether a step along the path left more of any budget than its worst case would have."""
         config = self._episode.config
-        if self._watch is not None or not (config.replan and config.reselect):
+        if self._watch.verifies or not (config.ablations.replan and config.ablations.reselect):
             return False
-        if self._episode.at_once is not None and self._episode.at_once.busy:
+        if self._episode.at_once.busy:
             return False  # what has begun belongs to this path
         if self._episode.key(step.after) != step.edge.target:
             return False  # off the path, the graph has no node to select from

@@ -1,6 +1,6 @@
 """BuildPlanGraph (TAPE section 3.1; algorithm 1, line 5): rollouts become paths of one plan graph.
 
-:func:`fold` merges them; :func:`mark_observed`, :func:`weigh` and :func:`rule_out` say what observations and refusals
+:func:`fold` merges them; :func:`mark_observed` and :func:`rule_out` say what observations and refusals
 make of its edges.
 """
 
@@ -11,15 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
+from tape.choice.graph import PlanGraph
 from tape.engine.episode import Episode
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
 from tape.engine.predict import Memory, Rollout
 from tape.engine.unseen import FoldedPlan
 from tape.protocols import Action, Domain, Plan, State
-from tape.protocols.chances import OutcomeCounts
-from tape.protocols.domain import map_plain
-from tape.protocols.parts import Chances, Outcomes
+from tape.protocols.parts import Outcomes
 
 MOST_STATES = 4000
 """About the most states that are added for one plan; after that only the plan's own variants are followed."""
@@ -57,7 +54,7 @@ def fold(
         start, actions = rollout.start, rollout.actions
         if variants and domain.outcomes is not None:
             add_variants(graph, domain.key, domain.outcomes, start, actions)
-        nodes = graph.fold(map_plain(domain, [start, *rollout.states]), actions, rollout.confidences)
+        nodes = graph.fold([*map(domain.hooks.plain, [start, *rollout.states])], actions, rollout.confidences)
         folded.setdefault(nodes[0], (start, []))[1].append((actions, nodes))
     return folded
 
@@ -68,43 +65,6 @@ def mark_observed(graph: PlanGraph, memory: Memory) -> None:
         graph.certify(*transition)
     for prediction in memory.contradicted:
         graph.contradict(*prediction)
-
-
-def weigh(graph: PlanGraph, chances: Chances, memory: Memory) -> None:
-    """Set the chance of every edge; paths are then selected by their expected value [ours]."""
-    counts = OutcomeCounts(chances, memory.transitions, memory.contradicted)
-    edges, votes = [*graph.edges()], Counter[tuple[str, Action]]()
-    for edge in edges:
-        votes[edge.source, edge.action] += edge.votes
-    agreed = _agreement(graph, chances)
-    for edge in edges:
-        prior = edge.confidence * edge.votes / (votes[edge.source, edge.action] or 1) * agreed(edge)
-        states = graph.state(edge.source), graph.state(edge.target)
-        graph.set_chance(edge.id, counts.chance(states[0], edge.action, states[1], prior))
-    graph.objective, graph.ends_anywhere = "expect", True
-
-
-def _agreement(graph: PlanGraph, chances: Chances) -> Callable[[Edge], float]:
-    """The share of the plans that agree on what a step does for good; 1 where it does nothing of the kind.
-
-    Of the plans that go on from what was done for good before the step, it is the share of those that do the same next,
-    wherever they do it. So one plan with a wrong decision, or with decisions in another order, does not prevail.
-    """
-    done = {node: chances.committed(graph.state(node)) for node in graph.nodes}
-
-    def decision(edge: Edge) -> tuple[str, str]:
-        return done[edge.source], done[edge.target]
-
-    taken = Counter(pair for plan in graph.plans for pair in {decision(graph.edge(number)) for number in plan})
-    among = Counter[str]()
-    for (before, after), count in taken.items():
-        among[before] += count * (before != after)
-
-    def agreed(edge: Edge) -> float:
-        before, after = decision(edge)
-        return 1.0 if before == after else taken[before, after] / (among[before] or 1)
-
-    return agreed
 
 
 def rule_out(graph: PlanGraph, episode: Episode) -> None:

@@ -15,19 +15,12 @@ from typing import Any
 import solvers
 from solvers import Cause, Explanation, PathSolution
 from tape.budget import Limit, amount_of, in_units, part_in_units
-from tape.budget.deadline import KIND as WALL
-from tape.engine.at_once import AtOnce
+from tape.choice.graph import PlanGraph
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.graph import PlanGraph
-from tape.protocols import Action
 from tape.trace import InfeasibleEvent
 
 MOST_SECONDS = 20.0
 """Time limit of one explanation in an episode without a deadline; what is then still unknown is reported as open."""
-
-
-_BY_COSTS = {"lm": ", by predicted costs", "expected": ", if every step takes its least"}
-"""What a least cap rests on where it is not the worst case of every step."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,7 @@ class _Option:
         return tuple(limit.cap for limits in self.caps.values() for limit in limits)
 
 
-def infeasible(
-    episode: Episode, rounds: Sequence[FailedAttempt], missing: Sequence[Mapping[str, int]] = ()
-) -> EpisodeEnded:
+def infeasible(episode: Episode, rounds: Sequence[FailedAttempt], counted: str = "") -> EpisodeEnded:
     """Explain why no plan fits, in the result and the trace; return the exception that ends the episode.
 
     The caps suffice for the sampled plans and for planning calls like those that were made.
@@ -99,11 +90,8 @@ def infeasible(
     Args:
         episode: The episode.
         rounds: The failed attempts of this planning round.
-        missing: With expected costs, for each of them the resources of which too little is left, and the least that
-            any of its paths takes.
+        counted: What a least cap rests on where it is not the worst case of every step.
     """
-    if any(missing):
-        return _known_least(episode, rounds, missing)
     began, least = perf_counter(), dict[tuple[str, ...], _Option]()
     findings = []
     for one in rounds:
@@ -123,10 +111,10 @@ def infeasible(
     plans = sum(len(one.graph.plans) for one in rounds)
     if any(one.fits for one in rounds):
         cause = "selector"
-        reason = f": selector={episode.config.selector!r} takes none, though a path of the graph does fit"
+        reason = f": selector={episode.config.ablations.selector!r} takes none, though a path of the graph does fit"
     elif best:
         cause, reason = "budget", _of_budgets(episode, best)
-        reason += _BY_COSTS.get(episode.config.costs, "")
+        reason += counted
     elif horizon is not None:
         cause = "horizon"
         reason = f": the horizon of {episode.config.horizon} moves is too short, {horizon} would do"
@@ -157,57 +145,27 @@ def infeasible(
     return EpisodeEnded("infeasible", text)
 
 
-def _known_least(
-    episode: Episode, rounds: Sequence[FailedAttempt], missing: Sequence[Mapping[str, int]]
+def known_least(
+    episode: Episode, text: str, plans: int, left: Mapping[str, int], least: Mapping[str, int]
 ) -> EpisodeEnded:
-    """The end of an episode that cannot fit even if every step takes its least; it names the least caps that may do."""
-    caps: dict[str, int] = {}
-    for kind in sorted({kind for one in missing for kind in one}):
-        limit = min(episode.ledger.limits(kind), key=lambda limit: limit.left)
-        least = min(one.get(kind, 0) for one in missing)
-        if least > limit.left:
-            caps[kind] = limit.cap + least - limit.left
-    left = " and ".join(in_units(kind, episode.remaining()[kind]) for kind in caps) or "what is left"
-    needs = " and ".join(in_units(kind, cap) for kind, cap in caps.items()) or "more"
-    steps = "1 step" if episode.result.steps == 1 else f"{episode.result.steps} steps"
-    text = (
-        f"no plan fits into {left} after {steps}: even if every step takes the least that is "
-        f"declared, a cap of {needs} at least is needed"
-    )
+    """The end of an episode in which the least caps that may do are known without an explanation of a solver.
+
+    Args:
+        episode: The episode.
+        text: Why, in a sentence.
+        plans: How many were looked at.
+        left: What is left, real time included where it is short.
+        least: The least caps, in counts.
+    """
     explanation = {
         "cause": "budget",
-        "plans": sum(len(one.graph.plans) for one in rounds),
+        "plans": plans,
         "steps": episode.result.steps,
-        "left": _amounts(episode.remaining()),
+        "left": _amounts(left),
         "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
         "options": [],
         "horizon": None,
-        "least": _amounts(caps),
-    }
-    episode.result.explanation = explanation
-    episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))
-    return EpisodeEnded("infeasible", text)
-
-
-def too_late(episode: Episode, action_paths: Sequence[Sequence[Action]], at_once: AtOnce) -> EpisodeEnded:
-    """The end of an episode in which paths fit into all budgets, and none of those examined ends in time."""
-    soonest = min(action_paths, key=at_once.lasts)
-    lasts, left = at_once.lasts(soonest), round((episode.deadline.left() or 0) * 1000)
-    cap = round(episode.deadline.elapsed() * 1000) + lasts
-    text = (
-        f"no plan fits into the {in_units(WALL, left)} that are left: with at most {episode.config.parallel} calls at "
-        f"once the soonest of the {len(action_paths)} best takes {in_units(WALL, lasts)} by the declared seconds; a "
-        f"cap of {in_units(WALL, cap)} and the time for planning would do"
-    )
-    explanation = {
-        "cause": "budget",
-        "plans": len(action_paths),
-        "steps": episode.result.steps,
-        "left": _amounts({**episode.remaining(), WALL: left}),
-        "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
-        "options": [],
-        "horizon": None,
-        "least": _amounts({WALL: cap}),
+        "least": _amounts(least),
     }
     episode.result.explanation = explanation
     episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))

@@ -6,28 +6,23 @@ package's docstring lists the file of each line.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from itertools import product
 
+from tape.choice.graph import PlanGraph
 from tape.engine.act import write_action
-from tape.engine.cost import SPARE, CallCosts, CostModel, annotate_edges, spendable, within_spare
+from tape.engine.cost import SPARE, CallCosts, Costs, annotate_edges, spendable, within_spare
 from tape.engine.episode import Episode
 from tape.engine.execute import Outcome
-from tape.engine.fold import each_variant, fold, mark_observed, rule_out, shared_nodes, weigh
-from tape.engine.forecast import LEVELS, Forecaster
-from tape.engine.graph import PlanGraph
-from tape.engine.infeasible import FailedAttempt, infeasible, too_late
+from tape.engine.fold import each_variant, fold, mark_observed, rule_out, shared_nodes
+from tape.engine.infeasible import FailedAttempt, infeasible
 from tape.engine.predict import Memory, RememberingWorldModel, roll_out
 from tape.engine.replan import start_replanning
 from tape.engine.sample import FrontierNode, frontier, recovered, require_read, sample_plans, sample_plans_from
 from tape.engine.score import annotate_nodes
 from tape.engine.select import Path, Selector, best_paths, log_selected, select_path, try_unknown, unknown_step
-from tape.engine.unseen import Likelihood
+from tape.engine.unseen import Weigher, weigh_assumptions
 from tape.errors import BudgetExceededError
 from tape.protocols import Action, Plan, PlannedActor, Proposer, Scorer, State, WorldModel
-from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent
 
 IN_TIME = 16
@@ -48,7 +43,7 @@ async def run(
     while True:
         path = await plan()  # lines 3-7
         outcome = "refused" if path is None else await execute(path)  # lines 8-18
-        if not episode.config.replan:
+        if not episode.config.ablations.replan:
             return
         limited += outcome not in ("stepped", "prefix")
         start_replanning(episode, outcome, limited)
@@ -63,10 +58,9 @@ class Planner:
         world_model: Predicts transitions.
         scorer: Scores nodes.
         actor: Its worst case is part of every edge's cost.
-        solver: Selects the path. Its paths also decide how far the graph grows.
-        chooser: Selects the path instead of the solver, once the graph is complete (ablations).
-        cost_model: Predicts costs instead of the declared worst case (ablation).
-        forecaster: Plans with what actions are expected to take; only with ``costs="expected"``.
+        solver: Its paths decide how far the graph grows.
+        selector: Selects the path once the graph is complete; the solver too, but for ablations.
+        costs: What plans count with.
     """
 
     def __init__(
@@ -78,17 +72,15 @@ class Planner:
         scorer: Scorer,
         actor: PlannedActor,
         solver: Selector,
-        chooser: Selector | None = None,
-        cost_model: CostModel | None = None,
-        forecaster: Forecaster | None = None,
+        selector: Selector,
+        costs: Costs,
     ) -> None:
         self._episode = episode
         self._proposer, self._world_model, self._scorer = proposer, world_model, scorer
-        self._solver, self._chooser, self._cost_model = solver, chooser, cost_model
-        self.forecaster, self.selector = forecaster, chooser or solver
+        self._solver, self.selector, self.costs = solver, selector, costs
         self.calls, self._actor = CallCosts(episode, actor), actor
         self.memory = Memory()
-        self._likelihood = Likelihood(episode.roles)
+        self._weigher = Weigher(episode.roles)
         self._rounds, self._begun = 0, set[str]()
         self._plans: list[Plan] = []
         self._sampled: list[Plan] = []
@@ -105,67 +97,20 @@ class Planner:
         """
         if self._leads_back() and (step := await self._own_step()) is not None:
             return step
-        if self.forecaster is not None and (path := await self._plan_in_hand(self.forecaster)) is not None:
-            return path
         graph, path = await self._plan_round()
-        if self.forecaster is not None:
-            graphs = [graph] if path is not None else [one.graph for one in self._failed]
-            path = await self._best_expected(self.forecaster, graphs)
         if path is None and self._walks_on():
             path = await self._partial_path(graph)
         return self._require_path(path)
-
-    async def _plan_in_hand(self, forecaster: Forecaster) -> Path | None:
-        """Where a step took more than expected, a path on the same graph with what is left now; no model is asked.
-
-        Returns:
-            None where the graph does not lead on from here, or plans are to be sampled although none of it fits.
-
-        Raises:
-            EpisodeEnded: ``infeasible``: even the least that every path needs does not fit.
-        """
-        episode, graph, start = self._episode, self.graph, self._episode.key(self._episode.state)
-        if episode.config.replan_every_step or start not in graph.nodes or not graph.leads_to_goal(start):
-            return None
-        rule_out(graph, episode)
-        await annotate_edges(graph, episode, self.calls, None, forecaster)
-        path = await self._best_expected(forecaster, [graph])
-        if path is None:
-            self._failed = [FailedAttempt.now(episode, graph)]
-            if not self._walks_on():
-                self._require_path(None)
-        return path
-
-    async def _best_expected(self, forecaster: Forecaster, graphs: Sequence[PlanGraph]) -> Path | None:
-        """Of the best paths at several levels of costs the one that is worth most, the surest first.
-
-        Returns:
-            None if it is proven that no path of any of the graphs fits, whatever the steps take.
-        """
-        best, found = -math.inf, None
-        open_ = [graph for graph in graphs if not forecaster.missing(graph)]
-        for level, graph in product(LEVELS, open_):
-            priced = forecaster.priced(graph, level)
-            path = await select_path(self._episode, self._solver, priced, logged=False)
-            if path is not None and (worth := forecaster.worth(priced, path.edges)) > best:
-                best, found = worth, priced
-        if found is None:
-            start = self._episode.key(self._episode.state)
-            if any(graph.leads_to_goal(start) for graph in graphs):  # else it is no budget that is short
-                forecaster.log_proven()
-            return None
-        self._log_graph(found)
-        return await select_path(self._episode, self._solver, found)
 
     def _log_graph(self, graph: PlanGraph) -> None:
         self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=self._episode.key(self._episode.state))))
 
     def _leads_back(self) -> bool:
         """Whether a round has begun in this very situation before [ours]: what was planned there has led nowhere."""
-        chances = self._episode.chances
-        if chances is None or not self._episode.config.probe:
+        hooks = self._episode.hooks
+        if not (hooks.uncertain and self._episode.config.ablations.probe):
             return False
-        here = chances.situation(self._episode.state)
+        here = hooks.situation(self._episode.state)
         again = here in self._begun
         self._begun.add(here)
         return again
@@ -195,13 +140,14 @@ class Planner:
         episode = self._episode
         episode.require_affordable_action()
         self._sampled, self._failed, self._late = [], [], []
-        for attempt in range(episode.config.resample + 1):
+        for attempt in range(episode.config.ablations.resample + 1):
             plans = await self._sample(attempt)  # line 4: SamplePlans
             graph = await self._build_graph(plans)  # lines 5 and 6: BuildPlanGraph, AnnotateGraph
             episode.result.shared_nodes += shared_nodes(graph)
             graph, best = await self._extend(graph, attempt)
             best = await self._to_a_goal(graph, best)
-            path = best if self._chooser is None else await select_path(episode, self._chooser, graph)  # line 7: Solver
+            own = self.selector is self._solver  # which has selected already
+            path = best if own else await select_path(episode, self.selector, graph)  # line 7: Solver
             if path is not None:
                 break
             self._failed.append(FailedAttempt.now(episode, graph, fits=best is not None))
@@ -211,7 +157,7 @@ class Planner:
     async def _sample(self, attempt: int) -> list[Plan]:
         """Sample plans from the current state."""
         count = self._episode.config.num_plans
-        if attempt and self._episode.dry_run is not None:
+        if attempt:
             self._episode.state = self._episode.dry_run.told(self._episode.state)
         sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
         self._sampled += sampled
@@ -221,7 +167,7 @@ class Planner:
     async def _build_graph(self, plans: Sequence[Plan]) -> PlanGraph:
         """Build the graph of some plans from the current state."""
         episode, state = self._episode, self._episode.state
-        await episode.merge([state])
+        await episode.merger.merge([state])
         graph = PlanGraph(episode.key, episode.env.domain.render)
         graph.add_state(state)
         await self._grow(graph, [(state, plan) for plan in plans])
@@ -233,21 +179,20 @@ class Planner:
         world = self._world_model
         if domain.deterministic:
             world = RememberingWorldModel(world, self.memory, domain.key)
-        declared = None if episode.dry_run is None else domain.outcomes
-        if declared is not None:
-            items = each_variant(declared, items)  # what a variant leads to is seen on a copy
+        tries = episode.dry_run.tries
+        if tries and domain.outcomes is not None:
+            items = each_variant(domain.outcomes, items)  # what a variant leads to is seen on a copy
         rollouts = await roll_out(world, domain, items)
         reached = [state for rollout in rollouts for state in rollout.states]
-        await episode.merge(map_plain(domain, [*(state for state, _ in items), *reached]))
-        for start, plans in fold(graph, domain, rollouts, variants=declared is None).values():
-            await self._likelihood.weigh(graph, start, plans)
+        await episode.merger.merge([*map(domain.hooks.plain, [*(state for state, _ in items), *reached])])
+        for start, plans in fold(graph, domain, rollouts, variants=not tries).values():
+            await weigh_assumptions(graph, domain.hooks, self._weigher, start, plans)
         if domain.deterministic:
             mark_observed(graph, self.memory)
         rule_out(graph, episode)
-        await annotate_edges(graph, episode, self.calls, self._cost_model, self.forecaster)
+        await annotate_edges(graph, episode, self.calls, self.costs)
         await annotate_nodes(graph, episode, self._scorer, self.memory)
-        if (chances := episode.chances) is not None:
-            weigh(graph, chances, self.memory)
+        episode.hooks.weigh(graph, self.memory.transitions, self.memory.contradicted)
         self.graph = graph
         self._log_graph(graph)
 
@@ -262,7 +207,7 @@ class Planner:
         """
         episode, config = self._episode, self._episode.config
         path = await self._solve(graph)
-        start, left = episode.key(episode.state), config.extend
+        start, left = episode.key(episode.state), config.ablations.extend
         if episode.env.domain.outcomes is not None and any(graph.attributes(n)["goal"] for n in graph.nodes):
             left = 0  # the graph has ends: if none is affordable, plans from deeper nodes are not either
         planned_from = {start}
@@ -307,9 +252,9 @@ class Planner:
 
     async def _solve(self, graph: PlanGraph) -> Path | None:
         """The solver's path on a graph that may still grow; None if none fits."""
-        path = await select_path(self._episode, self._solver, graph, logged=self._chooser is None)
-        at_once = self._episode.at_once
-        if path is None or at_once is None or at_once.in_time(path.actions):
+        logged, at_once = self.selector is self._solver, self._episode.at_once
+        path = await select_path(self._episode, self._solver, graph, logged=logged)
+        if path is None or at_once.in_time(path.actions):
             return path
         others = [path, *best_paths(self._episode, graph, IN_TIME)]
         if (quicker := next((one for one in others if at_once.in_time(one.actions)), None)) is not None:
@@ -328,7 +273,7 @@ class Planner:
         """The best path to any node, else one step of unknown outcome; for graphs on which no complete path fits."""
         episode = self._episode
         path = await select_path(episode, self.selector, graph, any_end=True)
-        if path is None and episode.config.probe and episode.env.domain.outcomes is None:
+        if path is None and episode.config.ablations.probe and episode.env.domain.outcomes is None:
             path = try_unknown(episode, graph, self._plans, self.memory, self.calls)
         return path
 
@@ -336,11 +281,7 @@ class Planner:
         """Return the path; end the episode if there is none."""
         if path is None:
             require_read(self._episode, self._sampled)
-            if self._late and self._episode.at_once is not None:
-                raise too_late(self._episode, self._late, self._episode.at_once)
-            if self.forecaster is None:
-                raise infeasible(self._episode, self._failed)
-            missing = [self.forecaster.missing(one.graph) for one in self._failed]
-            low = [replace(one, graph=self.forecaster.priced(one.graph, 0.0)) for one in self._failed]
-            raise infeasible(self._episode, low, missing)
+            if self._late:
+                raise self._episode.at_once.too_late(self._late)
+            raise infeasible(self._episode, self._failed, self.costs.counted)
         return path

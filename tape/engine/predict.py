@@ -71,16 +71,18 @@ class LmWorldModel:
         context: The episode's model and prompts.
         requery_threshold: An action predicted to be invalid with less probability is predicted again, as a valid one,
             with the confidence that this leaves. Above 0, a prediction that contradicts the environment's declarations
-            (:meth:`tape.protocols.parts.MismatchTest.denies`) is requested again too [ours].
+            (:meth:`tape.protocols.hooks.EpisodeHooks.denies`) is requested again too [ours].
     """
 
     def __init__(self, context: RoleContext, requery_threshold: float = 0.0) -> None:
         self._context, self._threshold = context, requery_threshold
-        self._doubt = 0.0 if context.domain.chances is None else EVEN
-        self._unseen = context.domain.unseen
-        # A prediction depends on what its plan assumes; a state's key does not.
-        self._key = self._unseen.assuming_key if self._unseen else context.domain.key
+        self._hooks = context.domain.hooks
+        self._doubt = EVEN if self._hooks.uncertain else 0.0
         self._known: dict[tuple[str, Action], Prediction] = {}
+
+    def _key(self, state: State) -> str:
+        """A prediction depends on what its plan assumes; a state's key does not."""
+        return f"{self._context.domain.key(state)}{self._hooks.assumed(state)}"
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
         """Predict the next state of each pair; a pair that was predicted before costs nothing."""
@@ -122,12 +124,11 @@ class LmWorldModel:
 
     def _denies(self, state: State, action: Action, after: State | None) -> bool:
         """Whether a prediction contradicts what the environment declares of the action [ours]."""
-        test = self._context.domain.mismatch_test
-        return self._threshold > 0 and test is not None and test.denies(state, action, after)
+        return self._threshold > 0 and self._hooks.denies(state, action, after)
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
         """The state under the assumptions of the actions, in domains that have assumptions."""
-        return self._unseen.assume(state, actions) if self._unseen else state
+        return self._hooks.assume(state, actions)
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """Predict each plan's states; a list ends at its first invalid action."""

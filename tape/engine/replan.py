@@ -45,12 +45,12 @@ async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | N
     """The best path from the current node of a path's graph within the remaining budget; nothing is sampled.
 
     Returns:
-        None if the old path is kept: plans are not recombined (``best_plan``), the rest of the budget is reserved for
+        None if the old path is kept: the selector recombines no plans, the rest of the budget is reserved for
         planning or does not pay for asking a model, no path fits, or only the old path reaches a goal.
     """
     left, reserve = episode.remaining(), episode.config.planning_reserve
     short = any(left.get(kind, count) < count for kind, count in reserve.items())
-    if episode.config.selector == "best_plan" or short:
+    if short or not selector.recombines:
         return None
     here = episode.key(episode.state)
     done = next((moves for moves, edge in enumerate(path.edges, 1) if edge.target == here), 0)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 
 from tape.budget import Resources
+from tape.choice.graph import HOPELESS, PlanGraph
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.graph import HOPELESS, PlanGraph
 from tape.engine.unseen import Weigher
 from tape.lm.base import Completion, Request
 from tape.protocols import Plan, Proposer, State
@@ -52,7 +52,7 @@ def recovered(episode: Episode, plan: Plan) -> list[Plan]:
     """
     plan = replace(plan, actions=tuple(dropwhile(episode.is_no_op, plan.actions)) or plan.actions)
     domain, state = episode.env.domain.predicates, episode.state
-    if domain is None or episode.chances is None or not plan.actions:
+    if domain is None or not episode.hooks.uncertain or not plan.actions:
         return [plan]
     known, needs = domain.ground(state), domain.preconditions(plan.actions[0])
     ways = [domain.establishing(state, p, value) for p, value in needs.items() if known.get(p) is (not value)]
@@ -88,7 +88,7 @@ class LmProposer:
 
     def __init__(self, context: RoleContext, temperature: float, *, distinct: bool = False) -> None:
         self._context, self._temperature, self._distinct = context, temperature, distinct
-        self._hypotheses, self._weigher = context.domain.hypotheses, Weigher(context)
+        self._weigher = Weigher(context)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """Sample ``m`` plans from each start: one request a start, or one a plan if each assumes something else.
@@ -99,8 +99,7 @@ class LmProposer:
         owners: list[tuple[int, State]] = []
         for i, (state, remaining) in enumerate(starts):
             own = seed if i == 0 else derive(seed, i)
-            source = self._hypotheses
-            assumed = None if source is None else await source.draw(self._weigher.weigh, state, m, own)
+            assumed = await self._context.domain.hooks.suppose(self._weigher.weigh, state, m, own)
             for k, each in enumerate(assumed or [state]):
                 request = self._context.prompt_format.plan_request(each, remaining)
                 count, drawn = (1, derive(own, "supposed", k)) if assumed else (m, own)

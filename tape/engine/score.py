@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tape.choice.graph import GOAL_SCORE, HOPELESS, PlanGraph
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
-from tape.engine.graph import GOAL_SCORE, HOPELESS, PlanGraph
 from tape.engine.predict import Memory
 from tape.errors import GraphError
 from tape.protocols import Score, Scorer, State
@@ -99,7 +99,8 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
     start = episode.key(episode.state)
     depths = graph.depths(start)
     furthest = max(depths.values()) or 1
-    same = episode.key if episode.chances is None else episode.chances.outcome
+    hooks = episode.hooks
+    same = hooks.outcome_key if hooks.uncertain else episode.key
     visited = {same(state) for state in (episode.state, *(after for _, _, after in memory.transitions))}
     found = []
     for node in graph.nodes:
@@ -107,7 +108,7 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
         share = None if depth is None else depth / furthest
         likelihood = attributes.get("likelihood", 1.0)
         # Where outcomes have chances a path may end anywhere, for instance before a doubtful step.
-        state, end = graph.state(node), bool(attributes["plan_end"]) or episode.chances is not None
+        state, end = graph.state(node), bool(attributes["plan_end"]) or hooks.uncertain
         place = Place(node, state, end, same(state) in visited, likelihood, share)
         found.append(place)
     return found
@@ -116,12 +117,12 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
 def _rule(episode: Episode) -> Rule:
     """The rule of an episode: by the goal test if the domain has one, else by scores alone."""
     config, domain = episode.config, episode.env.domain
-    test, mode = domain.goal_test, config.score or "ends"
+    test, mode = domain.goal_test, config.ablations.score or "ends"
     if test is None:
         return lambda node, score: by_score(node, score, mode)
-    declared = test if config.goal_test == "declared" else None
+    declared = test if config.ablations.goal_test == "declared" else None
     progress = domain.progress if mode == "ends" else None
-    unit = _END if episode.chances is None else 1.0
+    unit = 1.0 if episode.hooks.uncertain else _END
     return lambda node, score: by_goal(node, score, mode, declared, progress, unit)
 
 
@@ -166,7 +167,7 @@ async def _reward_ends(graph: PlanGraph, episode: Episode, scorer: Scorer, decla
 
     A path may end at declared ends only. If none is affordable, a partial path goes as far as it can.
     """
-    domain, mode = episode.env.domain, episode.config.score or "ends"
+    domain, mode = episode.env.domain, episode.config.ablations.score or "ends"
     depths = graph.depths(episode.key(episode.state))
     deepest = max(depths.values()) + 1
     ends = [node for node in graph.nodes if declared.is_end(graph.state(node))]

@@ -1,6 +1,6 @@
 """Selection (TAPE section 3.2; algorithm 1, line 7): from an annotated plan graph to the path that is followed.
 
-A :class:`Selector` picks a path; the default is the solver, ``ablations/selectors.py`` has the others.
+A :class:`Selector` picks a path; the default is the solver; ``experiments/ablations`` has others.
 :func:`select_path` gives it the remaining budget and logs its selection.
 """
 
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 import solvers
 from solvers import PathProblem, PathSolution, Status
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
 from tape.engine.cost import CallCosts, most_moves, spendable
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
 from tape.engine.predict import Memory
 from tape.errors import BudgetExceededError
 from tape.protocols import Action, Plan
@@ -76,9 +76,15 @@ class Selection(NamedTuple):
 
 
 class Selector(Protocol):
-    """Chooses a path on the plan graph."""
+    """Chooses a path on the plan graph.
+
+    Attributes:
+        name: In traces.
+        recombines: Whether its paths may join plans, so that it may select again in the middle of one.
+    """
 
     name: str
+    recombines: bool
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
@@ -96,6 +102,8 @@ class SolverSelector:
         cautious: Prefer a path to a goal on which every prediction is confident: a wrong prediction costs steps, and
             most wrong predictions have low confidence.
     """
+
+    recombines = True
 
     def __init__(
         self,
@@ -189,7 +197,7 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
     so some may be missed.
     """
     episode.deadline.require()
-    remaining, discount = spendable(episode), episode.config.discount
+    remaining, discount = spendable(episode), episode.config.ablations.discount
     horizon = _horizon(episode, graph, remaining)
     start = episode.key(episode.state)
     problem, ids = graph.path_problem(start, remaining, horizon, discount, objective=graph.objective)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import (
@@ -20,56 +19,32 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from tape.approval.forbid import Destructive
 from tape.budget import Budget, kind_of
+from tape.engine.ablations import MOST, PAPER, Ablations
 from tape.errors import ConfigError
 from tape.plugins import METHODS, PROPOSERS, names
 from tape.protocols import Domain
 from tape.protocols.method import MethodSettings, method
 from tape.reading import short
 
-MOST = 10**9
-"""Largest number of moves, rounds and samplings."""
-
-LM_ROLES = {"costs": "cost", "projector": "merge"}
-"""Switches that give the model a further role, and that role; not every prompt format supports it."""
-
 Execution = Literal["constrained", "forced", "free"]
-
-Destructive = Literal["allow", "refuse", "planned"]
-
-PAPER: Mapping[str, Any] = MappingProxyType(
-    {
-        "sampling": "independent",
-        "extend": 0,
-        "requery_threshold": 0.0,
-        "cautious": False,
-        "score": "argmax",
-        "probe": False,
-        "reselect": False,
-        "mismatch": "exact",
-    }
-)
-"""TAPE of the paper (algorithm 1): every addition of this engine is off. With the additions it is called TAPE+.
-
-Costs, goal test and projection stay declared. In the paper the model does these as well (``costs``, ``goal_test``,
-``projector``).
-"""
 
 
 class TapeConfig(BaseModel):
     """Settings of an agent; part of an episode's key. Help and docs/reference/engine.md repeat what each field says.
 
-    ``methods`` holds the settings of the methods in use (:mod:`tape.protocols.method`) by their names. In :meth:`make`
-    and in files each is given under its own name: an object of its class, a mapping of its fields, or True for its
-    defaults.
+    ``ablations`` holds what only studies vary. ``methods`` holds the settings of the methods in use
+    (:mod:`tape.protocols.method`) by their names; in :meth:`make` and in files each is given under its own name: an
+    object of its class, a mapping of its fields, or True for its defaults.
 
     Examples:
         >>> from tape import ReactAgent, TapeConfig
         >>> config = TapeConfig.make(num_plans=8, temperature=0.5)
         >>> ReactAgent("bundled:nano", config).config.num_plans
         8
-        >>> TapeConfig.paper().score
-        'argmax'
+        >>> TapeConfig.make(ablations={"extend": 0}) == TapeConfig.make()
+        False
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -78,40 +53,14 @@ class TapeConfig(BaseModel):
     temperature: float = Field(
         default=0.3, ge=0, le=1000, description="sampling temperature of plans and of free actions"
     )
-    sampling: Literal["independent", "distinct"] | None = Field(
-        default=None,
-        description="distinct: the plans of one sampling are drawn without replacement, by stochastic beam search, "
-        "where the model can (default: independent for tools and where unseen things are hypothesised, "
-        "else distinct)",
-    )
     horizon: int | None = Field(
         default=None, ge=1, le=MOST, description="L_max, most moves of an episode (default: the budget decides)"
     )
-    discount: float = Field(default=1.0, gt=0, le=1, description="in (0, 1], of rewards for each move")
     solver: str = Field(default="labelling", description="the exact solver, see `tape solvers`")
-    selector: Literal["solver", "lm", "best_plan"] = Field(
-        default="solver",
-        description="who selects on the plan graph. lm: the model picks one of its paths, shown with scores and "
-        "costs; best_plan: the best single plan that fits (ablations)",
-    )
     execution: Execution | None = Field(
         default=None,
         description="constrained: the model writes the step with its action fixed; forced: no call for a planned "
         "action; free: the step is a hint (ablation; default: forced for tools, else constrained)",
-    )
-    replan: bool = Field(
-        default=True, description="off: no mismatch check, and the episode ends with the path (ablation)"
-    )
-    replan_every_step: bool = Field(default=False, description="plan again after every step (ablation)")
-    reselect: bool = Field(
-        default=True,
-        description="select the rest of the path anew on the same graph where a step has used less than its worst case",
-    )
-    mismatch: Literal["needed", "exact"] | None = Field(
-        default=None,
-        description="what ends a path. exact: any difference from the prediction (the paper's test); needed: one "
-        "that the rest of the path rests on, in environments with a mismatch test (default: needed "
-        "there, else exact)",
     )
     parallel: int = Field(
         default=1,
@@ -124,63 +73,25 @@ class TapeConfig(BaseModel):
     max_replans: int | None = Field(
         default=None, ge=0, le=MOST, description="most replanning rounds (default: one a step allowed, at least 10)"
     )
-    resample: int = Field(
-        default=2, ge=0, le=MOST, description="most further samplings in a row where no path is feasible"
-    )
-    extend: int = Field(
-        default=8,
-        ge=0,
-        le=MOST,
-        description="most further plans of a round, sampled from inside the graph while no path reaches a goal; 0: "
-        "none",
-    )
-    requery_threshold: float = Field(
-        default=0.9,
-        ge=0,
-        le=1,
-        description="predict an action again, as a valid one, that the model calls invalid with less probability; "
-        "0: never",
-    )
-    cautious: bool = Field(default=True, description="prefer a path of confident predictions that reaches a goal")
     on_infeasible: Literal["partial", "stop", "budget"] | None = Field(
         default=None,
         description="where no complete plan fits, follow the best partial path, or stop and say what would do; budget: "
         "stop where a plan reaches the goal and only the budget is short, else follow it (default: budget for tools "
         "and in deterministic worlds, else partial)",
     )
-    probe: bool = Field(
-        default=True,
-        description="where not even a partial path is left, try an action that is predicted invalid; where outcomes "
-        "have chances and a round begins where one has begun before, the model's own next action",
-    )
-    score: Literal["agreement", "ends", "argmax", "expected"] | None = Field(
-        default=None,
-        description="how nodes are scored. argmax: the most probable score; expected: the mean over the "
-        "probabilities; ends: argmax, but the mean where a plan ends without a goal; agreement: by the share of the "
-        "sampled programs that come to the same (default for tools with the default planner, else ends)",
-    )
     world_model: Literal["lm", "simulator", "copy"] = Field(
         default="lm",
         description="simulator: the exact world model, an upper bound that is labelled everywhere; copy: the actions "
         "themselves, made on copies of what they change",
     )
-    costs: Literal["declared", "expected", "lm"] = Field(
+    costs: Literal["declared", "expected"] = Field(
         default="declared",
         description="what plans count with; every step must still fit at its declared worst case. expected: what "
-        "actions take on the average, as declared or as seen, with the probability that the rest fits; lm: costs that "
-        "the model predicts",
-    )
-    goal_test: Literal["declared", "lm"] = Field(
-        default="declared",
-        description="lm: the model's score says what reaches the goal, also where the environment declares a test",
+        "actions take on the average, as declared or as seen, with the probability that the rest fits",
     )
     scorer: Literal["lm", "declared"] = Field(
         default="lm",
         description="declared: predicted states are scored by what the environment declares, without a call",
-    )
-    projector: Literal["declared", "lm"] = Field(
-        default="declared",
-        description="lm: the model also merges states that it takes for the same, as the paper's abstraction does",
     )
     destructive: Destructive = Field(
         default="allow",
@@ -202,6 +113,7 @@ class TapeConfig(BaseModel):
         description="who samples plans. declared: the exact search of an environment that has one; two_frontier: a "
         "search through declared predicates; neither asks the model",
     )
+    ablations: Ablations = Field(default_factory=Ablations)
     methods: dict[str, SerializeAsAny[MethodSettings]] = Field(default_factory=dict)
 
     @classmethod
@@ -224,12 +136,12 @@ class TapeConfig(BaseModel):
 
     @classmethod
     def paper(cls, **more: Any) -> TapeConfig:
-        """TAPE of the paper (:data:`PAPER`); ``more`` adds to these settings or overrides them.
+        """TAPE of the paper (:data:`tape.engine.ablations.PAPER`); ``more`` are further settings.
 
         Raises:
             ConfigError: As for :meth:`make`.
         """
-        return cls.make(**{**PAPER, **more})
+        return cls.make(**{"ablations": PAPER, **more})
 
     def resolved(self, domain: Domain) -> TapeConfig:
         """These settings, with every None replaced by the default of the domain.
@@ -240,29 +152,37 @@ class TapeConfig(BaseModel):
         :attr:`tape.protocols.Domain.on_infeasible`.
 
         Plans are ``distinct`` by default, except in domains with declared outcomes, where the number of equal plans
-        counts, and with :class:`~tape.protocols.parts.Hypotheses`, where plans already differ in what they assume.
-
-        ``mismatch`` is ``needed`` in domains with a mismatch test. Domains such as Sokoban, whose effects are all
-        declared, have none: testing the rest of a path on declared effects would be a simulation.
+        counts, and where unseen things are hypothesised, since plans already differ in what they assume.
         """
+        mine = self.ablations
         tools = domain.outcomes is not None and domain.progress is None
-        independent = domain.outcomes is not None or domain.hypotheses is not None
-        plain = (self.world_model, self.selector, self.costs, self.proposer, self.scorer)
-        agree = domain.programs is not None and not self.methods
-        agree = agree and plain == ("lm", "solver", "declared", "lm", "lm") and self.execution in (None, "forced")
-        if self.score == "agreement" and not agree:
+        independent = domain.outcomes is not None or domain.hooks.unseen
+        plain = (self.world_model, mine.selector, self.costs, mine.cost_model, self.proposer, self.scorer)
+        agree = domain.programs is not None and not self.methods and self.execution in (None, "forced")
+        agree = agree and plain == ("lm", "solver", "declared", "declared", "lm", "lm")
+        if mine.score == "agreement" and not agree:
             raise ConfigError(
                 "score='agreement' compares programs: use it with tools, and with the defaults of "
-                "world_model, selector, costs, proposer, scorer and execution"
+                "world_model, selector, costs, cost_model, proposer, scorer and execution"
             )
+        ablations = {
+            "score": mine.score or ("agreement" if agree else "ends"),
+            "sampling": mine.sampling or ("independent" if independent else "distinct"),
+        }
         changes = {
-            "score": self.score or ("agreement" if agree else "ends"),
             "execution": self.execution or ("forced" if tools else "constrained"),
             "on_infeasible": self.on_infeasible or ("budget" if tools else domain.on_infeasible),
-            "mismatch": self.mismatch or ("exact" if domain.mismatch_test is None else "needed"),
-            "sampling": self.sampling or ("independent" if independent else "distinct"),
+            "ablations": mine.model_copy(update=ablations),
         }
         return self.model_copy(update=changes)
+
+    def ablated(self, **ablations: Any) -> TapeConfig:
+        """This configuration with some ablations changed.
+
+        Raises:
+            ConfigError: As for :meth:`make`.
+        """
+        return TapeConfig.make(**{**self.model_dump(), "ablations": {**self.ablations.model_dump(), **ablations}})
 
     @field_validator("planning_reserve")
     @classmethod
@@ -302,16 +222,21 @@ class TapeConfig(BaseModel):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> TapeConfig:
-        if self.replan_every_step and not self.replan:
-            raise ValueError("replan_every_step contradicts replan off")
-        if self.parallel > 1 and self.costs != "declared":
-            raise ValueError("parallel pays for actions before their turn at their worst, so it needs costs='declared'")
+        predicted = self.costs != "declared" or self.ablations.cost_model != "declared"
+        if self.parallel > 1 and predicted:
+            raise ValueError(
+                "parallel pays for actions before their turn at their worst, so it needs costs='declared' and no "
+                "cost_model"
+            )
         if self.parallel > 1 and self.execution == "free":
             raise ValueError("parallel begins planned actions before their turn, so it contradicts execution='free'")
-        if self.scorer == "declared" and self.goal_test == "lm":
+        if self.scorer == "declared" and self.ablations.goal_test == "lm":
             raise ValueError("goal_test='lm' uses the model's score, so it contradicts scorer='declared'")
-        if self.costs == "expected" and self.selector != "solver":
-            raise ValueError("costs='expected' weighs the solver's paths, so it needs selector='solver'")
+        if self.costs == "expected" and (self.ablations.selector, self.ablations.cost_model) != ("solver", "declared"):
+            raise ValueError(
+                "costs='expected' weighs the solver's paths by means, so no selector and no cost_model may "
+                "take their place"
+            )
         for name in self.methods:
             method(name).check(self)
         return self
@@ -342,6 +267,9 @@ def _unknown(where: str) -> str:
         for known in names(METHODS):
             if name in method(known).settings.model_fields:
                 return f"{name} is a setting of {known}: give {known}={{{name!r}: ...}}"
-    fields = method(holder).settings.model_fields if holder else TapeConfig.model_fields
+    if not holder and name in Ablations.model_fields:
+        return f"{name} is an ablation: give ablations={{{name!r}: ...}}"
+    owner = Ablations if holder == "ablations" else method(holder).settings if holder else TapeConfig
+    fields = owner.model_fields
     near = get_close_matches(name, fields, n=1)
     return f"there is no setting {where!r}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -1,6 +1,6 @@
 """What plans assume about unseen things, in partially observable domains [ours].
 
-The environment proposes assumptions and computes their likelihood (``hypotheses`` and ``unseen`` of its domain); this
+The environment proposes assumptions and computes their likelihood (:class:`tape.protocols.hooks.EpisodeHooks`); this
 file asks the model for its beliefs. Other domains are not affected.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from tape.choice.graph import PlanGraph
 from tape.engine.context import RoleContext
-from tape.engine.graph import PlanGraph
 from tape.protocols import Action, State
+from tape.protocols.hooks import EpisodeHooks
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import option_values
 
@@ -44,20 +45,16 @@ class Weigher:
         return {p: self._known[key, p] for p in predicates if (key, p) in self._known}
 
 
-class Likelihood:
-    """Puts the likelihood of the plans' assumptions on the nodes of a plan graph."""
-
-    def __init__(self, context: RoleContext) -> None:
-        self._unseen, self._weigher = context.domain.unseen, Weigher(context)
-
-    async def weigh(self, graph: PlanGraph, start: State, paths: Sequence[FoldedPlan]) -> None:
-        """Put on every node of some paths from a state how likely their assumptions up to there are."""
-        if self._unseen is None:
-            return
-        plans = [(actions, [graph.state(node) for node in nodes[1:]]) for actions, nodes in paths]
-        chances = await self._unseen.likelihood(self._weigher.weigh, start, plans)
-        # The start may itself be a predicted state that depends on assumptions.
-        certain = graph.attributes(paths[0][1][0]).get("likelihood", 1.0)
-        for (_, nodes), along in zip(paths, chances, strict=True):
-            for node, chance in zip(nodes[1:], along, strict=True):
-                graph.set_likelihood(node, certain * chance)
+async def weigh_assumptions(
+    graph: PlanGraph, hooks: EpisodeHooks, weigher: Weigher, start: State, paths: Sequence[FoldedPlan]
+) -> None:
+    """Put on every node of some paths from a state how likely their assumptions up to there are."""
+    if not hooks.unseen:
+        return
+    plans = [(actions, [graph.state(node) for node in nodes[1:]]) for actions, nodes in paths]
+    likely = await hooks.likelihood(weigher.weigh, start, plans)
+    # The start may itself be a predicted state that depends on assumptions.
+    certain = graph.attributes(paths[0][1][0]).get("likelihood", 1.0)
+    for (_, nodes), along in zip(paths, likely, strict=True):
+        for node, chance in zip(nodes[1:], along, strict=True):
+            graph.set_likelihood(node, certain * chance)

@@ -1,10 +1,10 @@
-"""The interface of verification: it decides whether a path may be committed to, and watches its execution."""
+"""Verification: it decides whether a path may be committed to, and watches its execution."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from tape.engine.episode import Episode
 from tape.engine.execute import Executor, Outcome, Watch
@@ -15,11 +15,16 @@ from tape.protocols import Domain, PlannedActor
 from tape.protocols.method import Method, method
 
 
-class Verification(Protocol):
-    """Stands between the planner and the executor of one episode."""
+class Verification:
+    """Stands between the planner and the executor of one episode; this one lets every path through.
 
-    @property
-    def monitor(self) -> Watch:
+    Args:
+        planner: Plans the paths.
+    """
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self.monitor = Watch()
         """Judges every step of a path that was committed to."""
 
     async def plan(self) -> Path | None:
@@ -29,9 +34,11 @@ class Verification(Protocol):
             EpisodeEnded: No path can be found or certified.
             BudgetExceededError: A call does not fit.
         """
+        return await self._planner.plan()
 
     async def follow(self, executor: Executor, planned: Path) -> Outcome:
         """Execute a path that was committed to, and count its outcome."""
+        return await executor.execute(planned)
 
     def contradicted(self) -> None:
         """Count a committed path that was executed elsewhere and did not reach its end."""

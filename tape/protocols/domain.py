@@ -8,21 +8,16 @@ from typing import Literal
 
 from tape.budget import Resources
 from tape.errors import ConfigError
+from tape.protocols.hooks import NO_HOOKS, EpisodeHooks
 from tape.protocols.parts import (
-    Chances,
     Choices,
-    Contexts,
     ExactPlanner,
     ExactRules,
     GoalTest,
-    Hypotheses,
-    MismatchTest,
-    NoOps,
     Outcomes,
     Predicates,
     Progress,
     UncertainCosts,
-    Unseen,
 )
 from tape.protocols.programs import Programs
 from tape.protocols.search import SearchTask
@@ -156,34 +151,9 @@ class Domain(ABC):
         return self if isinstance(self, Predicates) else None
 
     @property
-    def contexts(self) -> Contexts | None:
-        """The kinds of the things in predicates."""
-        return self if isinstance(self, Contexts) else None
-
-    @property
-    def unseen(self) -> Unseen | None:
-        """What plans may assume about unseen things."""
-        return self if isinstance(self, Unseen) else None
-
-    @property
-    def hypotheses(self) -> Hypotheses | None:
-        """What a plan from a state has to assume."""
-        return self if isinstance(self, Hypotheses) else None
-
-    @property
-    def mismatch_test(self) -> MismatchTest | None:
-        """Which differences from a prediction matter; without it all do."""
-        return self if isinstance(self, MismatchTest) else None
-
-    @property
-    def chances(self) -> Chances | None:
-        """What counts as the same outcome; None: outcomes are certain, or nothing is declared of them."""
-        return self if isinstance(self, Chances) else None
-
-    @property
-    def no_ops(self) -> NoOps | None:
-        """Which actions change nothing."""
-        return self if isinstance(self, NoOps) else None
+    def hooks(self) -> EpisodeHooks:
+        """What only some environments need of an episode."""
+        return self if isinstance(self, EpisodeHooks) else NO_HOOKS
 
     @property
     def choices(self) -> Choices | None:
@@ -199,12 +169,6 @@ class Domain(ABC):
     def search_task(self) -> SearchTask | None:
         """A question that is answered by searching a corpus."""
         return self if isinstance(self, SearchTask) else None
-
-
-def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:
-    """States as a plan graph keeps them: without the assumptions of the plan that led to them."""
-    unseen = domain.unseen
-    return list(states) if unseen is None else [unseen.plain(state) for state in states]
 
 
 def require_predicates(domain: Domain, what: str = "verification (aec)") -> Predicates:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tape.protocols import Environment
     from tape.trace import Event
 
-ROLE_SETTINGS = ("world_model", "scorer", "proposer", "execution", "selector")
+ROLE_SETTINGS = ("world_model", "scorer", "proposer", "execution")
 """Settings of the engine that say who plays a role."""
 
 

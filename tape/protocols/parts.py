@@ -7,13 +7,13 @@ of the kind. A domain that implements the class is its own part: then the attrib
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias, cast, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from tape.budget import Spread
 from tape.errors import ConfigError
-from tape.protocols.predicates import Assignment, Effects, Feature, InferenceRule, Predicate, QueryMacro
+from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 from tape.protocols.types import Action, Prediction, State
 
 
@@ -197,136 +197,6 @@ class Predicates(Part):
     @abstractmethod
     def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Establishing actions: from a state they give a predicate a value, whatever it is now; None if none known."""
-
-
-class Contexts(Part):
-    """Declares the kinds of the things in a predicate.
-
-    Rules that are learned from failures transfer between tasks by these kinds; without them they use the predicate's
-    arguments.
-    """
-
-    @abstractmethod
-    def features(self, predicate: Predicate) -> Sequence[Feature]:
-        """The context of a predicate, in any order; the same in all tasks of the environment."""
-
-
-Beliefs: TypeAlias = Callable[[State, Sequence[Predicate]], Awaitable[Mapping[Predicate, float]]]
-"""Asks the model how likely predicates are in a state; predicates without a question are left out of the answer."""
-
-
-class Unseen(Part):
-    """What plans may assume about unseen things, in partially observed states.
-
-    A plan is rolled out under its own assumptions. They are not part of a state's key until the plan observes them, so
-    plans with different assumptions share their first nodes. The reward of a state is multiplied by the likelihood of
-    the assumptions on the way to it [ours].
-    """
-
-    @abstractmethod
-    def assume(self, state: State, actions: Sequence[Action]) -> State:
-        """The state with exactly the unseen assumptions that the actions need."""
-
-    @abstractmethod
-    async def likelihood(
-        self, ask: Beliefs, state: State, plans: Sequence[tuple[Sequence[Action], Sequence[State]]]
-    ) -> Sequence[Sequence[float]]:
-        """The likelihood of each plan's assumptions, up to each of the states after its actions.
-
-        Args:
-            ask: Asks the model.
-            state: The start of the plans.
-            plans: The actions of each, and the state after each action.
-        """
-
-    @abstractmethod
-    def plain(self, state: State) -> State:
-        """The state without assumptions."""
-
-    @abstractmethod
-    def assuming_key(self, state: State) -> str:
-        """The identity of a state together with what is assumed in it."""
-
-
-class Hypotheses(Part):
-    """Hypothesises what plans assume, so that no plan assumes what was observed to be false [ours]."""
-
-    @abstractmethod
-    async def draw(self, ask: Beliefs, state: State, count: int, seed: int) -> Sequence[State] | None:
-        """States with the assumptions of ``count`` plans, different for each plan.
-
-        Returns:
-            None if nothing must be assumed, or the model cannot be asked.
-        """
-
-
-class MismatchTest(Part):
-    """Decides which differences from a prediction matter [ours; the paper compares whole states]."""
-
-    @abstractmethod
-    def still_good(
-        self,
-        predicted: Sequence[State],
-        observed: State,
-        actions: Sequence[Action],
-        *,
-        taken: tuple[State, Action] | None = None,
-        goals: bool = True,
-    ) -> bool:
-        """Whether the rest of a path works from an observed state as it would from the predicted one.
-
-        Args:
-            predicted: The predicted state in the place of ``observed``, and that after each of the actions.
-            observed: The observed state.
-            actions: The rest of the path.
-            taken: The state before the last action, and that action.
-            goals: Whether the declared goal may be used.
-
-        Returns:
-            False if something that is needed does not hold or is unknown.
-        """
-
-    @abstractmethod
-    def denies(self, state: State, action: Action, after: State | None) -> bool:
-        """Whether an action's declarations contradict a prediction, which is then requested again.
-
-        Args:
-            state: Where the action is taken.
-            action: The action.
-            after: The predicted state; None if the action was predicted to be invalid.
-        """
-
-
-class Chances(Part):
-    """What counts as the same where the outcomes of actions are uncertain [ours].
-
-    Observed outcomes then give each prediction its chance (:mod:`tape.protocols.chances`), and the path of the greatest
-    expected value is selected.
-    """
-
-    @abstractmethod
-    def situation(self, state: State) -> str:
-        """The identity of a state without counters, for instance of how long has been waited."""
-
-    @abstractmethod
-    def outcome(self, state: State) -> str:
-        """What an action has led to as far as plans rest on it; equal outcomes are counted as one."""
-
-    @abstractmethod
-    def committed(self, state: State) -> str:
-        """What was done that cannot be undone: a step that adds to it is trusted as far as plans agree on it."""
-
-
-class NoOps(Part):
-    """Declares actions that change nothing, so that they are neither planned nor done [ours].
-
-    In a nondeterministic domain observed transitions are not certain, so without this a wrong prediction may repeat the
-    same action for ever.
-    """
-
-    @abstractmethod
-    def is_no_op(self, state: State, action: Action) -> bool:
-        """Whether an action is known to change nothing in a state."""
 
 
 class Choices(Part):

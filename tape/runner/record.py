@@ -17,7 +17,7 @@ Spent = dict[str, Count | None]
 
 
 class Result(BaseModel):
-    """The fields of an episode's result that readers rely on; see :class:`tape.engine.result.EpisodeResult`.
+    """The fields of an episode's result that readers rely on; see :class:`tape.protocols.result.EpisodeResult`.
 
     Fields of later versions have a default; unknown fields are ignored.
     """

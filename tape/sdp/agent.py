@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from tape.agents.options import require_roles
 from tape.agents.tape import TapeAgent
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
@@ -54,7 +53,7 @@ class SdpAgent(TapeAgent):
 
     name: ClassVar[str] = "sdp"
     methods: ClassVar[tuple[str, ...]] = ("sdp",)
-    lm_roles: ClassVar[tuple[str, ...]] = ()
+    replaceable: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
@@ -91,8 +90,6 @@ class SdpAgent(TapeAgent):
         """
         if SdpSettings.of(config).chain != "adapter" or config.on_limit == "final_answer":
             super().require_prompts(config, env, roles)
-        else:
-            require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
         if SdpSettings.of(config).chain == "adapter":
             _own_operators(env, Tools(roles, config, lambda *parts: derive(0, *parts)))
 

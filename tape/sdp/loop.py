@@ -178,7 +178,7 @@ class Loop:
             EpisodeEnded: ``replan_limit``, or there is no chain.
         """
         episode, target = self._episode, self._tail[0]
-        if not episode.config.replan:
+        if not episode.config.ablations.replan:
             self._why = "replan_cap"
             raise EpisodeEnded("replan_limit", f"replanning is off, and {target.text!r} was not reached: {reason}")
         if self._replans_here >= self._caps.replans:

@@ -55,7 +55,7 @@ class SdpMethod(Method):
         chain = SdpSettings.of(config).chain
         if chain == "adapter":
             return ()
-        return [name for name in ROLE_SETTINGS if chain == "walk" or name not in ("scorer", "selector")]
+        return [name for name in ROLE_SETTINGS if chain == "walk" or name != "scorer"]
 
 
 SDP = SdpMethod(

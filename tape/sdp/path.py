@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tape.choice.graph import UNKNOWN
+from tape.choice.graph_problem import Edge
 from tape.engine.compare import mismatched
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.graph import UNKNOWN
-from tape.engine.graph_problem import Edge
 from tape.engine.loop import Planner
 from tape.engine.replan import start_replanning
 from tape.engine.select import Path
@@ -60,9 +60,7 @@ class PathChain:
         verification: Decides which paths may be committed to.
     """
 
-    def __init__(
-        self, episode: Episode, adapter: Adapter, planner: Planner, verification: Verification | None = None
-    ) -> None:
+    def __init__(self, episode: Episode, adapter: Adapter, planner: Planner, verification: Verification) -> None:
         self._episode, self._adapter = episode, adapter
         self._planner, self._verification = planner, verification
         self._path: Path | None = None
@@ -79,19 +77,19 @@ class PathChain:
         """Plan again from the state where the path failed; the graph holds the observations."""
         del at, history
         refused = len(self._episode.refused) > self._refused  # a refusal is no evidence against the path
-        if self._verification is not None and not (self._mismatch or self._followed or refused):
+        if not (self._mismatch or self._followed or refused):
             self._verification.contradicted()
         return await self._chain()
 
     def ended(self, end: EpisodeEnded) -> None:
         """Count a committed path that the environment has ended in failure, as TAPE does under verification."""
-        if self._verification is not None and end.end_state == "failure" and not end.limit:
+        if end.end_state == "failure" and not end.limit:
             self._verification.contradicted()
 
     async def _chain(self) -> Chain:
         episode = self._episode
         while True:
-            path = await (self._verification or self._planner).plan()
+            path = await self._verification.plan()
             if path is not None:
                 break
             start_replanning(episode, "refused", episode.result.replans + 1)
@@ -116,7 +114,7 @@ class PathChain:
         if known and mismatched(self._episode, done.target):
             memory.contradict(outcome.before, outcome.action, graph.state(done.target))
         graph.certify(outcome.before, outcome.action, outcome.after)
-        if self._verification is None:
+        if not self._verification.monitor.verifies:
             return None
         seen = self._verification.monitor.saw(outcome.before, outcome.action, edges[len(edges) - left :])
         if seen == "contradicted":

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tape.engine.result import END_STATES
 from tape.protocols.method import Finding
+from tape.protocols.result import END_STATES
 from tape.sdp.events import CheckRecord, TargetRecord
 from tape.sdp.loop import NOTHING_LEFT
 from tape.sdp.records import Judged, Move, Plan

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tape.engine.settings import MOST
+from tape.engine.ablations import MOST
 from tape.protocols.method import MethodSettings
 
 

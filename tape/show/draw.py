@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import in_units, part_in_units
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.errors import GraphError
 from tape.files import replace_file
 from tape.show.text import cut, one_line

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tape.budget import in_units
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.runner.spec import RunSpec
 from tape.runner.work import Line
 from tape.show.draw import draw

@@ -1,6 +1,6 @@
 """The result of an episode for people: a table, and its last plan graph as lines of text or as a picture.
 
-:class:`tape.engine.result.EpisodeResult`, which is below, calls this by name.
+:class:`tape.protocols.result.EpisodeResult`, which is below, calls this by name.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from tape.budget import in_units, part_in_units
-from tape.engine.graph_problem import Edge
-from tape.engine.result import EpisodeResult, json_or_text
+from tape.choice.graph_problem import Edge
+from tape.protocols.result import EpisodeResult, json_or_text
 from tape.screen import printable
 from tape.show.console import GuardedConsole, guarded_text, plain_text
 from tape.show.replay import Shown, describe, shown

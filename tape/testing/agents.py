@@ -10,12 +10,12 @@ import pytest
 
 from tape.agents.base import Agent
 from tape.budget import Budget
-from tape.engine.result import END_STATES, EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment
+from tape.protocols.result import END_STATES, EpisodeResult
 from tape.testing.garbage import GARBAGE
 from tape.testing.line import Line, LineModel
 from tape.trace import FinishedEvent, StartedEvent, read_trace

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, overload
 from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
-from tape.protocols.copies import Copies
+from tape.protocols.copies import Copies, DryRuns
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.redaction import redacted
 from tape.seeds import derive
@@ -171,7 +171,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         """How calls are tried on copies; None without a state."""
         return None if self._states is None else self
 
-    def begin(self, ledger: Ledger | None) -> DryRun | None:
+    def begin(self, ledger: Ledger | None) -> DryRuns:
         """See :meth:`tape.protocols.copies.Copies.begin`."""
         if self._dry_run is not None:
             self._dry_run.close()
@@ -180,7 +180,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         if ledger is not None:
             self._states.require_steady()
             self._dry_run = DryRun(self.domain, self._states, self._try, ledger)
-        return self._dry_run
+        return self._dry_run or DryRuns()
 
     def _observation(self) -> Observation:
         return Observation(self.domain.render(self._state), self._state)

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.harness.methods import Method
 from experiments.studies.tape.levels import on_levels
-from tape.engine.result import EpisodeResult
+from tape.protocols.result import EpisodeResult
 from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace

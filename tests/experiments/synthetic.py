@@ -11,7 +11,7 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, split, unopened
 from experiments.harness.measured import Measured
 from experiments.studies.tape.catalogue import find
-from tape.engine.result import EpisodeResult
+from tape.protocols.result import EpisodeResult
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory

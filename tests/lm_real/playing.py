@@ -33,7 +33,7 @@ def play(
     methods = {name: {} for name in load("tape.agents", agent).methods}
     spec = RunSpec(
         environment=environment, options=options, agent=agent,
-        config=TapeConfig.make(num_plans=2, resample=0, max_replans=1, **methods), model=model.name,
+        config=TapeConfig.make(num_plans=2, ablations={"resample": 0}, max_replans=1, **methods), model=model.name,
         model_identity=model.identity, budget=dict(Budget(CAPS)), seed=seed,
         prompt_version=prompt_version(plugin, model.prompt_format),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from solvers import errors as of_solvers
 from tape import budget, errors, tools, world
-from tape.engine.result import END_STATES
+from tape.protocols.result import END_STATES
 from tests.places import ROOT
 
 TEXT = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")

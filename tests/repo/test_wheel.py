@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tests.places import ROOT
 
 pytestmark = pytest.mark.slow

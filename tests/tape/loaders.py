@@ -14,8 +14,8 @@ from random import Random
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.budget import Resources
+from tape.choice.graph import PlanGraph
 from tape.cli import main
-from tape.engine.graph import PlanGraph
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm import bundled

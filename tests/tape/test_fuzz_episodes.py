@@ -21,11 +21,11 @@ from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from envs.web_qa.plugin import PLUGIN as WEB_QA
 from tape.agents.base import Agent
 from tape.budget import Budget
-from tape.engine.result import END_STATES, EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin
+from tape.protocols.result import END_STATES, EpisodeResult
 from tape.runner.directory import RunDirectory
 from tape.runner.results import write_results
 from tape.testing.garbage import GARBAGE
@@ -70,7 +70,7 @@ NAMES = ("tape", "tape_all_step", "open_loop", "react", "plan_and_act", "plan_an
 NAMES += ("best_of_n_react", "best_of_n_plan_and_act")
 EVERYWHERE: Played = {name: (load("tape.agents", name), {}) for name in NAMES}
 EVERYWHERE["tape, free"] = (TAPE, {"execution": "free", "num_plans": 2})
-EVERYWHERE["tape, by the model"] = (TAPE, {"selector": "lm"})
+EVERYWHERE["tape, by the model"] = (TAPE, {"ablations": {"selector": "experiments.ablations.selectors:LmSelector"}})
 SDP = load("tape.agents", "sdp")
 VERIFYING: Played = {"tape, verified": (TAPE, {"aec": True}), "sdp": (SDP, {})}
 VERIFYING["sdp, sampled"] = (SDP, {"sdp": {"chain": "sample"}})

@@ -16,9 +16,9 @@ import pytest
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.cli.main import main
-from tape.engine.result import EpisodeResult
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, tool
 from tape.trace import read_trace
 from tape.waiting import call_waiting, one_loop, run_sync

@@ -34,8 +34,9 @@ PUBLIC: Mapping[str, Page] = {
         "Agents take an environment and a budget, and give back an `EpisodeResult`.",
         _of(
             "tape",
-            "TapeAgent TapeAllStepAgent TapeConfig Planned EpisodeResult ReactAgent ReflexionAgent PlanAndActAgent"
-            " PlanAndActReplanAgent OpenLoopAgent BestOfNReactAgent BestOfNPlanAndActAgent Approval ApprovalRequest",
+            "TapeAgent TapeAllStepAgent TapeConfig Ablations Planned EpisodeResult ReactAgent ReflexionAgent"
+            " PlanAndActAgent PlanAndActReplanAgent OpenLoopAgent BestOfNReactAgent BestOfNPlanAndActAgent"
+            " Approval ApprovalRequest",
         ),
     ),
     "methods": Page(

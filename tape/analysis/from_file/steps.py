@@ -23,7 +23,9 @@ from tape.trace import (
 
 def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
     """What does not follow from the observations and actions before it."""
-    merged = started.config.get("projector") == "lm"  # then a model decides which states are one
+    merged = (
+        started.config.get("ablations", {}).get("merger", "declared") != "declared"
+    )  # it decides which states are one
     caps: Mapping[str, int] = started.budget
     steps, left = 0, {kind: cap for kind, cap in caps.items() if kind != WALL}
     seen: list[str] = []

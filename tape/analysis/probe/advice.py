@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tape.agents.base import Agent
+from tape.agents.declared import require_declared_scores
 from tape.agents.lm_agent import LmAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.probe.record import Probe, RoleRecord
-from tape.engine.ablations.declared import require_declared_scores
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
@@ -43,7 +43,6 @@ TAKEN = (
     ("world_model", "simulator", ("next", "rollout")),
     ("scorer", "declared", ("score",)),
     ("execution", "forced", ("act",)),
-    ("selector", "solver", ("select",)),
     ("on_limit", "stop", ("answer",)),
 )
 """Settings, their values, and the roles that the model does not play then."""
@@ -160,7 +159,6 @@ class _Adviser:
                 ("scorer", self._scorer),
                 ("proposer", self._proposer),
                 ("execution", self._execution),
-                ("selector", self._selector),
             ):
                 if setting in own:
                     give()
@@ -178,7 +176,7 @@ class _Adviser:
         """The verdict on the weakest of the roles that the model keeps: the share right over what is needed."""
         config = self._config.model_copy(update=self._settings).resolved(self._env.domain)
         taken = {role for setting, value, roles in TAKEN if getattr(config, setting) == value for role in roles}
-        taken |= {"plan"} if config.proposer != "lm" else set()
+        taken |= {"select"} | ({"plan"} if config.proposer != "lm" else set())
         judged = {
             role: (verdict(record, config.num_plans), record.right / max(record.n, 1) / _need(role, config.num_plans))
             for role, record in self._roles.items()
@@ -213,11 +211,11 @@ class _Adviser:
             return
         self._notes.append(
             f"{why}; the outcomes of actions are not all declared here, so the model has to predict them: expect to "
-            "replan at most steps (--replan-every-step), or take a better model"
+            "replan at most steps (--agent tape_all_step), or take a better model"
         )
 
     def _scorer(self) -> None:
-        if self._config.scorer != "lm" or self._config.goal_test == "lm":
+        if self._config.scorer != "lm" or self._config.ablations.goal_test == "lm":
             return
         if not (why := self._bad("score")):
             return
@@ -257,14 +255,9 @@ class _Adviser:
         if execution == "constrained" and (why := self._bad("act")):
             self._give("execution", "forced", f"{why}, so thoughts about planned actions do not justify a call each")
 
-    def _selector(self) -> None:
-        if why := self._bad("select"):
-            if self._config.selector == "lm" and "selector" not in self._given:
-                self._give("selector", "solver", why)
-            else:
-                self._notes.append(f"{why}; leave selecting to the solver, as by default")
-
     def _reading(self) -> None:
+        if why := self._bad("select"):
+            self._notes.append(f"{why}; leave selecting to the solver, as by default")
         if why := self._bad("project"):
             self._notes.append(f"{why}; nothing declared can read in its place: a model that reads better is needed")
         if why := self._bad("answer"):
@@ -278,7 +271,7 @@ def knows_no_more(plugin: EnvironmentPlugin, env: Environment) -> bool:
     what the agent cannot know, and is an upper bound to be asked for by name.
     """
     domain = env.domain
-    declared = domain.predicates is not None and domain.predicates.complete and domain.unseen is None
+    declared = domain.predicates is not None and domain.predicates.complete and not domain.hooks.unseen
     if not declared or not domain.deterministic:
         return False
     try:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from tape.errors import TapeError, UnknownNameError
 from tape.protocols import Action, Environment, EnvironmentPlugin, State, Task
-from tape.protocols.domain import map_plain
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import Judged, RoleCase, judged_by
 from tape.seeds import derive
@@ -111,12 +110,12 @@ def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number
     action = rng.choice(actions)
     form = here.env.prompt_format(prompts)
     after = _step(here.again(), action)
-    [before, truth] = map(domain.key, map_plain(domain, [here.state, after]))
+    [before, truth] = (domain.key(domain.hooks.plain(found)) for found in (here.state, after))
 
     def right(found: State | None) -> bool | str:
         if found is None:
             return before == truth or "predicted to be impossible"
-        key = domain.key(map_plain(domain, [found])[0])
+        key = domain.key(domain.hooks.plain(found))
         return key == truth or f"{key} instead of {truth}"
 
     judge = judged_by(lambda text: form.read_next(here.state, text), right)

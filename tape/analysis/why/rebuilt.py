@@ -10,8 +10,7 @@ from solvers import Status
 from solvers.errors import SolverError
 from tape.analysis.why.data import Candidate
 from tape.analysis.why.selections import Pick, SelectionRule, Selections, Stage, stages_of
-from tape.engine.ablations.selectors import PlanSelector
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.errors import GraphError, TapeError
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
 
@@ -21,6 +20,7 @@ _PROVEN = 1e-6
 EXPECT = "expect"
 """The objective of programs: chances count, as those of variants do."""
 _BY_LM = "lm:"
+_BEST_PLAN = "best_plan"
 
 
 class NotReproducedError(TapeError):
@@ -156,7 +156,7 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
     graph.objective = posed.get("objective", "stay")
     start = selection.nodes[0] if selection.nodes else str(event.graph.get("start"))
     by_lm = selection.selector.startswith(_BY_LM)
-    stages = stages_of(graph, cautious=bool(config.get("cautious")), partial=selection.partial)
+    stages = stages_of(graph, cautious=bool(config.get("ablations", {}).get("cautious")), partial=selection.partial)
     confidence = float(posed.get("confidence", 0.0))
     asked = [n for n, one in enumerate(stages) if (one.any_end, one.confidence) == (selection.partial, confidence)]
     if not asked:
@@ -164,7 +164,7 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
     found = Selections(graph, _rule(graph, start, posed, stages, config))
     best = found.pick()
     if not selection.nodes:
-        if best is not None and selection.status == Status.INFEASIBLE and selection.selector != PlanSelector.name:
+        if best is not None and selection.status == Status.INFEASIBLE and selection.selector != _BEST_PLAN:
             raise NotReproducedError("it found no path where there is one.")
         return Rebuilt(found, None, None)
     pick = found.placed(asked[0], _edges(graph, selection))
@@ -194,7 +194,7 @@ def _rule(
 ) -> SelectionRule:
     """The rule of selection; how the horizon follows from what is left is read off the horizon that was recorded."""
     left, horizon = dict(posed["budget"]), int(posed["horizon"])
-    rule = SelectionRule(start, left, stages, horizon, None, float(config.get("discount", 1.0)))
+    rule = SelectionRule(start, left, stages, horizon, None, float(config.get("ablations", {}).get("discount", 1.0)))
     if config.get("horizon") is not None or graph.objective == EXPECT:  # of programs it is no limit
         return rule
     most = max(1, Selections(graph, rule).most_moves(left))

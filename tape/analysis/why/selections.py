@@ -16,7 +16,7 @@ import networkx as nx
 
 import solvers
 from solvers import Explanation, PathProblem
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.engine.select import CONFIDENCES
 
 _SAME = 1e-12

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tape.budget import in_units, kind_of, kinds
-from tape.engine.graph import PlanGraph
-from tape.engine.result import EpisodeResult
+from tape.choice.graph import PlanGraph
+from tape.protocols.result import EpisodeResult
 from tape.show.view.graphs import changes, graph_record, left_along, path_changes
 from tape.show.view.spending import spending
 from tape.show.view.timeline import Timeline

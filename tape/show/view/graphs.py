@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from tape.budget import in_units
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
 from tape.show.view.geometry import measure, view
 
 MOST_SHOWN = 28

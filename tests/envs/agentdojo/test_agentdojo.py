@@ -17,8 +17,8 @@ from envs.apart.host import Process
 from tape import TapeAgent
 from tape.agents.base import Agent
 from tape.agents.react import ReactAgent
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, DataError, EnvironmentFaultError
+from tape.protocols.result import EpisodeResult
 from tape.testing import StateConformance
 from tape.tools.errors import ToolFailedError
 from tests.envs.agentdojo.made import HASHES, wheel

@@ -15,14 +15,13 @@ from envs.alfworld.state import Knowledge
 from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
+from tape.choice.graph import PlanGraph
 from tape.engine.context import RoleContext
-from tape.engine.graph import PlanGraph
 from tape.engine.unseen import FoldedPlan, Likelihood
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Domain, State
-from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent, TraceWriter
 from tests.envs.alfworld.played import PlayedAlfworld
 from tests.envs.alfworld.worlds import SHELVES, known, world_of
@@ -67,7 +66,7 @@ def folded(graph: PlanGraph, domain: Domain, start: State, actions: list[str]) -
     [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(start, actions)]))
     states = [start, *(prediction.state for prediction in predictions)]
     assert all(state is not None for state in states)
-    return actions, graph.fold(map_plain(domain, states), actions)
+    return actions, graph.fold([*map(domain.hooks.plain, states)], actions)
 
 
 def weighed(
@@ -175,7 +174,7 @@ def test_nothing_is_asked_where_nothing_is_assumed() -> None:
 def test_domains_without_assumptions_are_left_alone() -> None:
     context = context_of(env=SokobanEnvironment(ROOM))
     domain = context.domain
-    assert domain.unseen is None
+    assert not domain.hooks.unseen
     graph = PlanGraph(domain.key)
     nodes = graph.fold([ROOM.start, ROOM.start], ["U"])
     asyncio.run(Likelihood(context).weigh(graph, ROOM.start, [(["U"], nodes)]))

@@ -6,9 +6,9 @@ import pytest
 
 from envs.alfworld.state import as_state
 from tape.agents.react import ReactAgent
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.trace import ActedEvent, ObservedEvent, TraceWriter
 from tests.envs.alfworld.played import PlayedAlfworld
 from tests.envs.alfworld.worlds import STUDY, world_of

@@ -10,7 +10,7 @@ from envs.apart.planner import Turn, know, open_planner, reply
 from envs.bfcl.calls import ApiCall
 from envs.rates import Rates
 from tape import TapeAgent, ToolEnvironment
-from tape.engine.result import EpisodeResult
+from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolFailedError
 from tape.tools.making import make_tool
 

@@ -12,9 +12,9 @@ from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.sdp.agent import SdpAgent
 from tests.envs.hotpotqa.helpers import QUESTION, answer, environment, found, knowing, setting, sub_questions
 from tests.envs.hotpotqa.test_environment import MOVES, player

@@ -17,9 +17,9 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
 from tape.tools.state import ToolState
 from tests.envs.musique.test_loader import record, write

@@ -76,7 +76,7 @@ class GoesNowhere(SimulatedLM):
 @pytest.mark.parametrize(("probe", "end"), [(True, "success"), (False, "infeasible")])
 def test_where_planning_leads_back_tape_takes_the_step_that_the_model_takes_of_its_own_accord(probe, end):
     model = GoesNowhere(Rates(errors=0, predictions=0, verdicts=0))
-    result = play(TapeAgent(model, execution="forced", probe=probe), "find-living-thing")
+    result = play(TapeAgent(model, execution="forced", ablations={"probe": probe}), "find-living-thing")
     assert result.end_state == end
     assert bool(result.lm_calls.get("act")) is probe
 

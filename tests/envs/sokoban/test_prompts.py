@@ -185,7 +185,7 @@ def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
         async def _rollout(self, state: str, words: list[str]) -> dict[str, Any]:
             return {}
 
-    result = TapeAgent(Short(), probe=False).run(SokobanEnvironment(ROOM, 8))
+    result = TapeAgent(Short(), ablations={"probe": False}).run(SokobanEnvironment(ROOM, 8))
     assert result.malformed > 0
     assert not result.success
 

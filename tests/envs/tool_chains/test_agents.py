@@ -15,8 +15,8 @@ from envs.tool_chains.problem import CENT, CHANGES, Problem
 from envs.travelplanner.declared_lm import DeclaredLM
 from tape.agents.tape import TapeAgent
 from tape.cli import main
-from tape.engine.result import EpisodeResult
 from tape.plugins import load
+from tape.protocols.result import EpisodeResult
 
 EXACT = {"proposer": "declared", "scorer": "declared"}
 AGENTS = "open_loop react plan_and_act plan_and_act_replan best_of_n_react best_of_n_plan_and_act tape tape_all_step"

@@ -17,10 +17,10 @@ from envs.travelplanner.sdp import CAPS, TripValidate, chain_of
 from envs.travelplanner.slots import KINDS
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
+from tape.protocols.result import EpisodeResult
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Outcome

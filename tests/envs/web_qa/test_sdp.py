@@ -16,10 +16,10 @@ from envs.web_qa.sdp import CAPS, WebAdapter, is_weak
 from envs.web_qa.web import DATA, Page, Web, WebTask, load_pages, load_tasks
 from tape.agents.react import ReactAgent
 from tape.cli import main
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.sdp.agent import SdpAgent
 from tape.tools.calls import answer, call, parse
 

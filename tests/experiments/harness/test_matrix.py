@@ -10,7 +10,7 @@ from experiments.harness.matrix import most_calls, split
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.levels import EASY, HARD
 from tape.agents.base import Agent
-from tape.engine import settings
+from tape.engine.ablations import PAPER, Ablations, changed
 from tape.engine.settings import TapeConfig
 from tape.plugins import load, names
 from tape.runner.configurations import checked
@@ -48,9 +48,9 @@ def test_episodes_are_shared_between_experiments() -> None:
 
 
 def test_the_additions_together_are_what_the_paper_does_not_have() -> None:
-    assert {name: value for _, off in methods.ADDITIONS for name, value in off.items()} == dict(settings.PAPER)
-    assert sum(len(off) for _, off in methods.ADDITIONS) == len(settings.PAPER), "none is named twice"
-    assert all(getattr(TapeConfig(), name) != value for name, value in settings.PAPER.items())
+    assert {name: value for _, off in methods.ADDITIONS for name, value in off.items()} == changed(PAPER)
+    assert sum(len(off) for _, off in methods.ADDITIONS) == len(changed(PAPER)), "none is named twice"
+    assert all(getattr(Ablations(), name) != value for name, value in changed(PAPER).items())
 
 
 def test_the_simulator_is_always_labelled() -> None:
@@ -61,7 +61,7 @@ def test_the_simulator_is_always_labelled() -> None:
 
 
 def test_the_bounds_on_lm_calls_by_hand() -> None:
-    config = TapeConfig(num_plans=2, resample=0, max_replans=1, extend=0, requery_threshold=0.0)
+    config = TapeConfig(num_plans=2, ablations={"resample": 0, "extend": 0, "requery_threshold": 0.0}, max_replans=1)
 
     def most(name: str, config: TapeConfig = config) -> int | None:
         agent: type[Agent] = load("tape.agents", name)
@@ -75,10 +75,10 @@ def test_the_bounds_on_lm_calls_by_hand() -> None:
     states = 2 * 2 * 5
     assert most("tape") == 2 + states + (states + 3 + 1) + (3 + 3)
     assert most("tape", config.model_copy(update={"execution": "forced"})) == 2 + states + states + 4
-    assert most("tape", config.model_copy(update={"selector": "lm"})) == 2 + states + states + 4 + 7 + 6
-    assert most("tape", config.model_copy(update={"replan": False})) == 1 + 10 + 10 + 4 + 6
+    assert most("tape", config.ablated(selector="experiments.ablations.selectors:LmSelector")) is None
+    assert most("tape", config.ablated(replan=False)) == 1 + 10 + 10 + 4 + 6
     assert most("tape", config.model_copy(update={"world_model": "simulator"})) == 2 + states + 4 + 6
-    every = most("tape", config.model_copy(update={"replan_every_step": True}))
+    every = most("tape", config.ablated(replan_every_step=True))
     assert most("tape_all_step") == every == 3 + 30 + 30 + 4 + 6
 
 

@@ -97,7 +97,7 @@ def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> No
     # The first rattle is heard, so the box is asked about once more from there.
     assert [(e.predicate, e.value) for e in asked] == [("gem_in(0)", None)] * 2
     assert (result.end_state, result.detail) == ("not_certified", "no query for gem_in(0) is known and affordable")
-    assert len(of_type(events, RefusedEvent)) == TapeConfig().resample + 1
+    assert len(of_type(events, RefusedEvent)) == TapeConfig().ablations.resample + 1
 
 
 @pytest.mark.parametrize("settings", [{"aec": {"query_budget": 0}}, {"steps": 1}, {"horizon": 1}])
@@ -143,7 +143,9 @@ def test_a_path_goes_on_while_it_stays_certified_whatever_state_was_predicted() 
 
 
 def test_with_replanning_after_every_step_every_step_is_certified() -> None:
-    result, events = play(BoxWorld(0, (True,)), BoxModel(0, (True,), careful=1.0), replan_every_step=True, horizon=20)
+    result, events = play(
+        BoxWorld(0, (True,)), BoxModel(0, (True,), careful=1.0), ablations={"replan_every_step": True}, horizon=20
+    )
     assert result.success
     assert result.method["commitments"] == result.steps == 3
     assert all(event.certified for event in of_type(events, CommittedEvent))
@@ -154,9 +156,13 @@ def test_refusals_count_as_replanning_rounds_up_to_their_limit() -> None:
         result, _ = play(BoxWorld(0, OPEN, Asking(3)), BoxModel(0, OPEN), **settings)
         return result.end_state, result.replans, result.method["refusals"] > 0
 
-    assert ended(replan=False) == ended(resample=9, max_replans=0) == ("not_certified", 0, True)
-    assert ended(resample=9, max_replans=2) == ("not_certified", 2, True)
-    assert play(BoxWorld(0, OPEN), BoxModel(0, OPEN), replan=False)[0].success
+    assert (
+        ended(ablations={"replan": False})
+        == ended(ablations={"resample": 9}, max_replans=0)
+        == ("not_certified", 0, True)
+    )
+    assert ended(ablations={"resample": 9}, max_replans=2) == ("not_certified", 2, True)
+    assert play(BoxWorld(0, OPEN), BoxModel(0, OPEN), ablations={"replan": False})[0].success
 
 
 def test_by_default_replanning_lasts_as_long_as_the_steps_do() -> None:

@@ -13,7 +13,6 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
-from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import InvalidOutputError
 from tape.lm.accounting import AccountedLM
@@ -22,6 +21,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, Plan, State
 from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.result import EpisodeResult
 from tape.trace import Event, TraceWriter
 from tests.tape.aec.declared import Declared
 

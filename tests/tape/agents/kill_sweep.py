@@ -24,11 +24,11 @@ from urllib.request import urlopen
 import tape.trace.continued
 import tape.trace.file
 from tape import TapeAgent
-from tape.engine.result import EpisodeResult
 from tape.errors import UnfinishedCallError
 from tape.files import append
 from tape.lm.base import Completion, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, tool
 from tape.tools.tool import Tool
 from tape.trace import FinishedEvent, ResumedEvent, links_of, read_trace
@@ -143,7 +143,7 @@ def play(folder: Path, port: int, last: int | None) -> dict[str, Any]:
     instant = Instants(last)
     tape.trace.file.append = tape.trace.continued.append = killing(instant)
     database, trace = folder / "rows.db", folder / "trace.jsonl"
-    agent = TapeAgent(BilledLM(database, instant), extend=0, scorer="declared", num_plans=2)
+    agent = TapeAgent(BilledLM(database, instant), ablations={"extend": 0}, scorer="declared", num_plans=2)
     tools = tools_of(database, port, instant)
     events = list(read_trace(trace, whole=True)) if trace.exists() and b"\n" in trace.read_bytes() else []
     if events and isinstance(events[-1], FinishedEvent):

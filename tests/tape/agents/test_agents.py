@@ -78,7 +78,7 @@ def test_an_action_wrongly_called_invalid_is_tried_at_last() -> None:
     assert result.partial_walk
     assert result.mismatches == 0
     assert any(isinstance(e, PathSelectedEvent) and e.selector == "probe" for e in events)
-    given_up, _ = play(model=SimulatedModel(CORRIDOR, wrong=wrong), probe=False)
+    given_up, _ = play(model=SimulatedModel(CORRIDOR, wrong=wrong), ablations={"probe": False})
     assert (given_up.end_state, given_up.steps) == ("infeasible", 0)
     # What was tried in vain is not tried again.
     bump, _ = play(model=SimulatedModel(CORRIDOR, plans=[" U"]), steps=4)
@@ -152,7 +152,9 @@ def test_infeasible_resamples_then_follows_the_best_partial_path_or_stops() -> N
     level = ROOM
     for on_infeasible, partial in (("partial", True), ("stop", False)):
         model = SimulatedModel(level, plans=long)
-        result, events = play(level=level, model=model, steps=3, on_infeasible=on_infeasible, max_replans=0, extend=0)
+        result, events = play(
+            level=level, model=model, steps=3, on_infeasible=on_infeasible, max_replans=0, ablations={"extend": 0}
+        )
         assert result.partial_walk == partial
         assert len([r for r in model.requests if r.role == "plan"]) == 3
         statuses = [e.status for e in events if isinstance(e, PathSelectedEvent)]
@@ -219,7 +221,9 @@ def test_under_a_token_cap_a_selected_path_is_never_refused_on_the_way() -> None
     for execution in ("constrained", "free"):
         whole, _ = play(level=ROOM, steps=8, execution=execution)
         for cap in range(100, whole.lm_tokens + 400, 23):
-            result, events = play(level=ROOM, steps=8, execution=execution, budget=Budget({"tokens": cap}), resample=0)
+            result, events = play(
+                level=ROOM, steps=8, execution=execution, budget=Budget({"tokens": cap}), ablations={"resample": 0}
+            )
             assert result.used.get("tokens", 0) <= cap
             selected = [e for e in events if isinstance(e, PathSelectedEvent) and e.actions]
             if selected:

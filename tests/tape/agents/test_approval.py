@@ -21,10 +21,10 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.budget import Budget, Ledger, Resources
-from tape.engine.result import EpisodeResult
 from tape.engine.settings import Execution
 from tape.errors import ApprovalError, ConfigError
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools.making import make_tool
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, TraceWriter
 from tests.tape.agents.cleaning import ARCHIVE, CAPS, Cleaning, obedient, planner, stubborn
@@ -127,7 +127,7 @@ def test_after_a_refusal_it_is_sampled_anew() -> None:
 
 
 def test_without_replanning_a_refusal_ends_the_episode_and_else_it_counts_as_a_round() -> None:
-    result, done, _ = played(TapeAgent, Asked(False), settings={"replan": False})
+    result, done, _ = played(TapeAgent, Asked(False), settings={"ablations": {"replan": False}})
     assert (result.end_state, done, DROPPED in result.detail) == ("infeasible", ["look"], True)
     assert played(TapeAgent, Asked(False), settings={"max_replans": 0})[0].end_state == "replan_limit"
 
@@ -195,7 +195,7 @@ def test_what_is_asked_is_what_is_done_and_nothing_is_reserved_for_it_before(
         spent.append((parent.used, parent.reserved, list(world.done)))
         return True
 
-    result = TapeAgent(obedient(), execution=execution, reselect=reselect).run(
+    result = TapeAgent(obedient(), execution=execution, ablations={"reselect": reselect}).run(
         world.environment(), budget=CAPS, approve=ask, approve_when=lambda r: True, trace=trace, parent=parent
     )
     assert result.success

@@ -20,7 +20,7 @@ from tests.tape.aec.toy import BoxModel, BoxWorld
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 
 SETTINGS: list[tuple[type[Agent], dict[str, Any]]] = [
-    (TapeAgent, {}), (TapeAgent, {"replan_every_step": True}), (TapeAgent, {"aec": True}),
+    (TapeAgent, {}), (TapeAgent, {"ablations": {"replan_every_step": True}}), (TapeAgent, {"aec": True}),
     (SdpAgent, {"sdp": {"chain": "walk"}}), (SdpAgent, {"sdp": {"chain": "walk"}, "aec": True}),
     (SdpAgent, {"sdp": {"chain": "sample"}}), (ReactAgent, {}),
 ]  # fmt: skip

@@ -30,13 +30,13 @@ from tape import (
 )
 from tape.budget import Budget
 from tape.cli import main
-from tape.engine.result import END_STATES
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel, Regex, Request
 from tape.plugins import load, names
 from tape.protocols import Action, Prediction
 from tape.protocols import State as AbstractState
+from tape.protocols.result import END_STATES
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import Runner
@@ -49,9 +49,10 @@ BEST_OF_N = (BestOfNReactAgent, BestOfNPlanAndActAgent)
 PLAN_AND_ACT = (PlanAndActAgent, BestOfNPlanAndActAgent)
 ENDLESS = (ReactAgent, BestOfNReactAgent, *PLAN_AND_ACT)
 AGENTS = (*ENDLESS, PlanAndActReplanAgent, OpenLoopAgent, TapeAgent, TapeAllStepAgent)
+BY_LM = "experiments.ablations.selectors:LmSelector"
 ABLATIONS = tuple(
-    {"selector": selector, "execution": execution, "replan": replan}
-    for selector, execution, replan in product(("lm", "solver"), ("free", "constrained"), (False, True))
+    {"execution": execution, "ablations": {"selector": selector, "replan": replan}}
+    for selector, execution, replan in product((BY_LM, "solver"), ("free", "constrained"), (False, True))
 )
 
 
@@ -293,7 +294,7 @@ def test_replanning_ends_at_its_limit() -> None:
     assert (result.end_state, result.replans) == ("replan_limit", 2)
     assert len(of_type(events, trace.PlansSampledEvent)) == 3
     with pytest.raises(ConfigError, match="use plan_and_act"):
-        play(**options, replan=False)
+        play(**options, ablations={"replan": False})
 
 
 @pytest.mark.parametrize("agent", BEST_OF_N)
@@ -338,12 +339,12 @@ def test_one_sample_makes_best_of_n_the_agent_itself() -> None:
 
 def test_all_step_replanning_is_a_name_for_the_switch() -> None:
     named, events = play(agent=TapeAllStepAgent, level=ROOM, steps=6)
-    switched, _ = play(agent=TapeAgent, level=ROOM, steps=6, replan_every_step=True)
+    switched, _ = play(agent=TapeAgent, level=ROOM, steps=6, ablations={"replan_every_step": True})
     times = {"wall_seconds", "solver_seconds"}
     assert named.model_dump(exclude=times) == switched.model_dump(exclude=times)
     assert named.replans + 1 == named.steps == len(of_type(events, trace.GraphFoldedEvent))
     with pytest.raises(ConfigError, match="contradicts replan off"):
-        play(agent=TapeAllStepAgent, replan=False)
+        play(agent=TapeAllStepAgent, ablations={"replan": False})
 
 
 @pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda a: "-".join(map(str, a.values())))
@@ -356,8 +357,8 @@ def test_the_eight_combinations(ablation: dict[str, Any]) -> None:
     result, events = play(model=model, **ablation, num_plans=1)
     free = [r for r in asked(model, "act") if "U|D" in r.constraint.pattern]  # type: ignore[union-attr]
     assert len(free) == (len(asked(model, "act")) if ablation["execution"] == "free" else 0)
-    assert bool(asked(model, "select")) == (ablation["selector"] == "lm")
-    if ablation["replan"]:
+    assert bool(asked(model, "select")) == (ablation["ablations"]["selector"] == BY_LM)
+    if ablation["ablations"]["replan"]:
         assert (result.end_state, result.mismatches, result.replans) == ("success", 1, 1)
         return
     assert (result.end_state, result.mismatches, result.replans) == ("failure", 0, 0)

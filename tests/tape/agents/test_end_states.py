@@ -16,11 +16,11 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.approval import Approval
 from tape.budget import Budget, Resources
-from tape.engine.result import END_STATES, EpisodeResult
 from tape.errors import ModelError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
+from tape.protocols.result import END_STATES, EpisodeResult
 from tape.testing.line import Line, LineModel
 from tape.tools import ToolEnvironment, tool
 from tape.trace import FinishedEvent, TraceWriter
@@ -108,7 +108,7 @@ class Case:
 
 CASES = [
     Case("success", "", line),
-    Case("failure", "done all that it planned, short of the goal", lambda: line(LEFT, replan=False)),
+    Case("failure", "done all that it planned, short of the goal", lambda: line(LEFT, ablations={"replan": False})),
     Case("failure", "done all that it planned, short of the goal", lambda: line(LEFT, OpenLoopAgent)),
     Case("failure", "ended without success: the answer 7 was judged wrong", lambda: answered(TapeAgent)),
     Case("failure", "ended without success: the answer 7 was judged wrong", lambda: answered(ReactAgent)),

@@ -13,7 +13,7 @@ from tape.agents.base import Agent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
-from tape.engine.forbid import FORBIDDEN, forbidden
+from tape.approval.forbid import FORBIDDEN, forbidden
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
 from tape.trace import ActedEvent, ApprovalEvent, PlansSampledEvent, TraceWriter

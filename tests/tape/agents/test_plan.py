@@ -163,7 +163,7 @@ def test_where_nothing_fits_it_is_false_and_has_the_explanation_of_run() -> None
 
 
 def test_a_partial_path_is_marked() -> None:
-    planned = TapeAgent(SimulatedModel(ROOM), extend=0).plan(Untouched(ROOM, 2))
+    planned = TapeAgent(SimulatedModel(ROOM), ablations={"extend": 0}).plan(Untouched(ROOM, 2))
     assert (bool(planned), planned.partial, planned.alternatives) == (True, True, ())
     assert not TapeAgent(SimulatedModel(ROOM)).plan(Untouched(ROOM, 9)).partial
 

@@ -10,9 +10,9 @@ import pytest
 
 from tape import TapeAgent, ToolEnvironment, tool
 from tape.agents.base import Agent
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import FreeText, Tool, ToolFailedError
 
 Write = Callable[[Request, int], str]

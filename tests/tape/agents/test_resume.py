@@ -19,9 +19,9 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.stream import EpisodeStream
 from tape.cli.main import main
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, ResumeError, TraceError, UnfinishedCallError
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, tool
 from tape.trace import ResumedEvent, TraceWriter, read_trace
 from tests.places import ROOT
@@ -58,7 +58,9 @@ def nothing_made() -> None:
 
 
 def agent(**settings: Any) -> TapeAgent:
-    return TapeAgent(ScriptedLM([PLAN] * 60), **{"extend": 0, "scorer": "declared", "num_plans": 2} | settings)
+    return TapeAgent(
+        ScriptedLM([PLAN] * 60), **{"ablations": {"extend": 0}, "scorer": "declared", "num_plans": 2} | settings
+    )
 
 
 def env(budget: str = "$0.10, 9 steps") -> ToolEnvironment:
@@ -189,7 +191,9 @@ def test_a_final_answer_is_asked_for_again_where_the_limit_is_raised(tmp_path: P
         return 'answer("unknown")' if request.role == "answer" else PLAN
 
     def player() -> TapeAgent:
-        return TapeAgent(ScriptedLM(script), extend=0, scorer="declared", num_plans=2, on_limit="final_answer")
+        return TapeAgent(
+            ScriptedLM(script), ablations={"extend": 0}, scorer="declared", num_plans=2, on_limit="final_answer"
+        )
 
     trace, judged = tmp_path / "t.jsonl", lambda answer: answer == "sent to ann"
     small = ToolEnvironment("Tell ann.", TOOLS, judge=judged, budget="$0.02, 9 steps")
@@ -323,7 +327,7 @@ def goal(place: str) -> str:
     from shop_tools import goal  # type: ignore[import-not-found]
 
     plan = 'answer(goal("home"))'
-    player = TapeAgent(ScriptedLM([plan] * 9), extend=0, scorer="declared", num_plans=1)
+    player = TapeAgent(ScriptedLM([plan] * 9), ablations={"extend": 0}, scorer="declared", num_plans=1)
     trace = tmp_path / "t.jsonl"
     player.run(ToolEnvironment("Look.", [goal], budget="$0.01, 5 steps"), trace=trace)
     place = ["--in", str(tmp_path / "shop_tools.py")]

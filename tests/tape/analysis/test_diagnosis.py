@@ -8,10 +8,10 @@ import pytest
 
 from tape import trace
 from tape.analysis.outcomes import LOST, lost_at
-from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.plugins import load
 from tape.protocols import prompt_version
+from tape.protocols.result import EpisodeResult
 from tape.runner.configurations import Configuration, checked
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tape.budget import Budget, Ledger, Payer, Resources
-from tape.engine.result import END_STATES, EpisodeResult
+from tape.protocols.result import END_STATES, EpisodeResult
 from tape.trace import CostAboveBoundEvent, TraceWriter
 from tests.tape.budget.sweep_parts import Faults, Model, Simulated, Tools, Truth, drawn_budget
 

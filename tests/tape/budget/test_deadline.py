@@ -15,11 +15,11 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.budget.deadline import Deadline, DeadlineError, in_thread
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Completion, Request, TokenPrice
 from tape.lm.batching import EpisodeBatch
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
+from tape.protocols.result import EpisodeResult
 from tape.runner.summary import summarise, table
 from tape.trace import ObservedEvent, TraceWriter
 from tests.tape.deadlines import TimeUp

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from envs.search import SearchEnvironment, bm25
 from tape import Budget
 from tape.cgdp.agents.search import SearchAgent
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
 from tape.trace import Event, read_trace
 

@@ -20,8 +20,8 @@ from tape.cgdp.gates import CONFIGURATIONS
 from tape.cgdp.interventions import require_interventions
 from tape.cgdp.settings import INTERVENTIONS, CgdpSettings
 from tape.cgdp.view import Fact
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
+from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
 from tape.trace import read_trace
 from tests.tape.cgdp.policy import longest, play, scripted_policy

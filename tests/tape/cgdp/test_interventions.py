@@ -17,10 +17,10 @@ from tape.cgdp.checks import wrong
 from tape.cgdp.events import BeliefEvent, InterventionEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.interventions.trajectories import union
 from tape.cgdp.view import Belief, Fact
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
 from tape.trace import read_trace
 from tests.tape.cgdp.policy import environment, fixed_answers, of, play

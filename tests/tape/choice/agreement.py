@@ -12,7 +12,7 @@ import pytest
 import solvers
 from solvers import Status
 from tape import Choice, select, select_in
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.errors import GraphError
 from tests.tape.choice import brute
 from tests.tape.choice.brute import Found

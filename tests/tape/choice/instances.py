@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 
 KINDS = {"usd": 6, "seconds": 3, "gold": 0}
 """Resource -> digits of a count; gold is declared nowhere."""

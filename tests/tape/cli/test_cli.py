@@ -92,9 +92,11 @@ def config(said: str = "", *methods: str) -> TapeConfig:
 def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
     assert config() == TapeConfig()
     assert config("", "aec", "sdp") == TapeConfig.make(aec=True, sdp=True)
-    said = "--extend 3 --requery-threshold 0 --cautious off --replan-every-step --score argmax --horizon 7"
+    said = "--ablation extend=3 --ablation requery_threshold=0 --ablation cautious=off --horizon 7"
+    said += " --ablation replan_every_step=on --ablation score=argmax"
     said += " --planning-reserve tokens=5 --num-plans 2 --execution constrained --on-infeasible partial"
-    changed = {"extend": 3, "requery_threshold": 0.0, "cautious": False, "replan_every_step": True, "score": "argmax"}
+    switches = {"extend": 3, "requery_threshold": 0.0, "cautious": False, "replan_every_step": True, "score": "argmax"}
+    changed: dict[str, object] = {"ablations": switches}
     changed |= {"horizon": 7, "planning_reserve": {"tokens": 5}, "num_plans": 2}
     changed |= {"execution": "constrained", "on_infeasible": "partial"}
     assert config(said) == TapeConfig.make(**changed)
@@ -104,8 +106,14 @@ def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
     sdp = {"chain": "sample", "attempts": 2, "cascade": False, "strict_algorithm1": True}
     chained = config(f"{said} --chain sample --attempts 2 --cascade off --strict-algorithm1", "sdp")
     assert chained == TapeConfig.make(**changed, sdp=sdp)
-    with pytest.raises(ConfigError, match="setting requery_threshold = 2"):
-        config("--requery-threshold 2")
+    for wrong, says in (
+        ("requery_threshold=2", r"setting ablations\.requery_threshold = '2'"),
+        ("cautious=maybe", r"setting ablations\.cautious = 'maybe'"),
+        ("caution=off", r"there is no setting 'ablations\.caution'; did you mean 'cautious'"),
+        ("cautious", "--ablation cautious: give NAME=VALUE, one of sampling, "),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            config(f"--ablation {wrong}")
     with pytest.raises(ConfigError, match=r"setting aec\.ensemble = 0"):
         config("--ensemble 0", "aec")
     with pytest.raises(ConfigError, match=r"setting on_infeasible = 'hope'.*'partial', 'stop' or 'budget'"):
@@ -120,13 +128,16 @@ def test_the_help_shows_few_options_and_all_where_they_are_asked_for(capsys: pyt
         shown[option] = {line.split()[0] for line in capsys.readouterr().out.split("\n") if line.startswith("  -")}
     assert len(shown["--help"]) <= 25
     assert shown["--help"] < shown["--help-all"]
-    assert {"--extend", "--ledger", "--gate"} <= shown["--help-all"] - shown["--help"]
+    assert {"--ablation", "--ledger", "--gate"} <= shown["--help-all"] - shown["--help"]
 
 
 def test_the_papers_algorithm_is_one_option_and_another_beside_it_counts() -> None:
     assert config("--paper") == TapeConfig.paper()
-    for said in ("--paper --extend 8 --probe", "--extend 8 --probe on --paper"):
-        assert config(said) == TapeConfig.paper(extend=8, probe=True)
+    for said in (
+        "--paper --ablation extend=8 --ablation probe=on",
+        "--ablation extend=8 --ablation probe=on --paper",
+    ):
+        assert config(said) == TapeConfig.paper().ablated(extend=8, probe=True)
     assert config("--paper --temperature 0.7").temperature == 0.7
 
 
@@ -138,7 +149,7 @@ def test_the_help_says_what_decides_where_an_option_is_left_out(capsys: pytest.C
         "default: forced for tools, else constrained",
         "default: budget for tools and in deterministic worlds, else partial",
         "default: independent for tools and where unseen things are hypothesised, else distinct",
-        "--sampling independent --extend 0",
+        "extend: most further plans of a round",
         "{constrained,forced,free}",
     ):
         assert text in said

@@ -29,9 +29,9 @@ WORDS = (
 )  # fmt: skip
 SWITCHES = {
     "run": "--budget --run-budget --repeats --limit --seed --batch --workers --num-plans --temperature --horizon "
-    "--discount --max-replans --resample --extend --requery-threshold --planning-reserve --slack --agent --model "
+    "--max-replans --ablation --planning-reserve --slack --agent --model "
     "--solver --prices --verify --hypotheses --margin --uncertainty --query-budget --ensemble --calibration "
-    "--score --selector --attempts --step-cap --levels --nothing",
+    "--attempts --step-cap --levels --nothing",
     "solve": "--budget --start --goal --objective --horizon --discount --solver --time-limit --risk --json "
     "--no-explain --risk-assumption --format --weights --nothing",
     "plan": "--budget --frontier --epsilon --page --start --goal --horizon --nothing",

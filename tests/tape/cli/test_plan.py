@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tests.tape.commandline import Tape
 
 PLANS = """

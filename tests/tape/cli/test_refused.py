@@ -52,7 +52,7 @@ REFUSED = {
     "--verify aec": "settings of aec mean nothing to the agent 'open_loop': leave them out",
     "--agent react --verify aec --gate query_all": "settings of aec mean nothing to the agent 'react'",
     "--agent tape --verify aec --margin 0.6": "setting aec.margin = 0.6",
-    "--agent tape --verify aec --selector lm": "selector='solver'",
+    "--agent tape --verify aec --ablation selector=a:b": "selector='solver'",
     "--agent sdp --attempts 0": "setting sdp.attempts = 0",
     "--execution wild": "invalid choice: 'wild'",
     # options of methods that are not in use

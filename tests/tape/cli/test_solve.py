@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tests.tape.commandline import Tape
 
 PROBLEM = "3 3 1\n0\n9\n0\n0\n0\n1 2 1 4\n2 3 1 4\n1 3 5 1\n"

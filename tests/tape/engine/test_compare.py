@@ -6,17 +6,16 @@ from typing import Any
 
 from tape.agents.tape import TapeAgent
 from tape.budget import Resources
-from tape.engine.result import EpisodeResult
 from tape.protocols import Action, Observation, State
-from tape.protocols.parts import MismatchTest, NoOps
+from tape.protocols.hooks import EpisodeHooks
+from tape.protocols.result import EpisodeResult
 from tape.testing.line import LEFT, STEP, Line, LineDomain, LineModel
 
 
-class OpenLineDomain(LineDomain, MismatchTest):
+class OpenLineDomain(LineDomain, EpisodeHooks):
     """A line on which observed transitions are not certain; if ``strict``, every difference is a mismatch."""
 
     deterministic = False
-    mismatch_test = property(lambda self: self)
 
     def __init__(self, last: int, *, strict: bool = False) -> None:
         super().__init__(last)
@@ -25,14 +24,9 @@ class OpenLineDomain(LineDomain, MismatchTest):
     def still_good(self, *_: Any, **__: Any) -> bool:
         return not self.strict
 
-    def denies(self, state: State, action: Action, after: State | None) -> bool:
-        return False
 
-
-class OneWayDomain(OpenLineDomain, NoOps):
+class OneWayDomain(OpenLineDomain):
     """The same, where steps to the left are known no-ops."""
-
-    no_ops = property(lambda self: self)
 
     def is_no_op(self, state: State, action: Action) -> bool:
         return action == LEFT
@@ -49,8 +43,9 @@ class OneWay(Line):
         return (Observation(str(self._cell)), STEP) if action == LEFT else super().step(action)
 
 
-def played(domain: OpenLineDomain, wrong: dict[tuple[str, int], str], **switches: Any) -> EpisodeResult:
-    agent = TapeAgent(LineModel(wrong), num_plans=1, extend=0, execution="forced", max_replans=8, **switches)
+def played(domain: OpenLineDomain, wrong: dict[tuple[str, int], str], **ablations: Any) -> EpisodeResult:
+    switches = {"extend": 0, **ablations}
+    agent = TapeAgent(LineModel(wrong), num_plans=1, ablations=switches, execution="forced", max_replans=8)
     return agent.run(OneWay(domain), seed=0)
 
 
@@ -61,7 +56,6 @@ ON_THE_WAY = {("plan", 0): "right left right", ("next", 1): "2"}
 
 
 def test_a_known_no_op_is_not_planned_for_ever() -> None:
-    assert OpenLineDomain(3).no_ops is None
     stuck = played(OpenLineDomain(3, strict=True), IN_VAIN)
     assert (stuck.end_state, set(stuck.actions)) == ("replan_limit", {LEFT})
     free = played(OneWayDomain(3, strict=True), IN_VAIN)

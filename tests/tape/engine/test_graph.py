@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import solvers
 from tape.budget import Resources
+from tape.choice.graph import PlanGraph
 from tape.cli import main
-from tape.engine.graph import PlanGraph
 from tape.errors import GraphError
 
 plans = st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=8), min_size=1, max_size=6)

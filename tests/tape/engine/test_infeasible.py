@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import solvers
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources, kind_of
-from tape.engine.result import EpisodeResult
 from tape.lm.base import FREE, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.tools.making import make_tool
 from tape.trace import InfeasibleEvent, PathSelectedEvent, TraceWriter
@@ -47,7 +47,7 @@ def run(
 def test_the_explanation_is_in_units_before_anything_but_planning_is_spent() -> None:
     trace = TraceWriter("x")
     # A multiplication takes $0.001 at least, so does the addition.
-    result = run({"usd": "0.002"}, trace=trace, resample=1)
+    result = run({"usd": "0.002"}, trace=trace, ablations={"resample": 1})
     text = "no plan fits into $0.002: the cheapest complete plan needs a cap of $0.003"
     assert (result.end_state, result.detail, result.steps, result.spent["usd"]) == ("infeasible", text, 0, 0)
     assert result.explanation is not None
@@ -96,7 +96,7 @@ def test_the_budget_that_binds_is_named() -> None:
 
 @pytest.mark.parametrize("caps", [{}, {"usd": "0.05", "steps": 9}])
 def test_where_no_plan_comes_to_an_end_it_is_not_the_budget(caps: dict[str, Any]) -> None:
-    result = run(caps, [("add", {"a": "x", "b": 1})], score="ends")
+    result = run(caps, [("add", {"a": "x", "b": 1})], ablations={"score": "ends"})
     assert result.end_state == "infeasible"
     assert result.detail == "no plan fits: none of 12 sampled plans comes to an end, and no budget would change that"
     assert result.explanation is not None
@@ -147,10 +147,10 @@ def test_tools_stop_and_are_called_as_planned_by_default() -> None:
 
 
 def test_elsewhere_a_partial_path_is_followed_and_stopping_is_explained_too() -> None:
-    result, events = play(CORRIDOR, 1, max_replans=0, resample=0)
+    result, events = play(CORRIDOR, 1, max_replans=0, ablations={"resample": 0})
     assert result.partial_walk
     assert [event.config["execution"] for event in events if event.type == "started"] == ["constrained"]
-    stopped, _ = play(CORRIDOR, 1, on_infeasible="stop", resample=0)
+    stopped, _ = play(CORRIDOR, 1, on_infeasible="stop", ablations={"resample": 0})
     assert stopped.end_state == "infeasible"
     assert stopped.detail.startswith("no plan fits into 1 step: the cheapest complete plan needs a cap of ")
 
@@ -177,7 +177,7 @@ def test_the_time_that_is_left_bounds_the_explanation(monkeypatch: pytest.Monkey
         return explain(problem, 1e-9)
 
     monkeypatch.setattr(solvers, "explain", watched)
-    result = run({"usd": "0.002", "wall_seconds": 600}, resample=0)
+    result = run({"usd": "0.002", "wall_seconds": 600}, ablations={"resample": 0})
     assert [limit for limit in limits if limit is not None and 0 < limit <= 600] == limits != []
     assert result.end_state == "infeasible"
     assert result.detail.endswith("and there was no time to find out which caps would do")
@@ -231,7 +231,7 @@ def test_the_least_cap_does_and_one_less_does_not(
         agent = TapeAgent(
             ScriptedLM(model, price=price),
             num_plans=len(plans),
-            score="ends",
+            ablations={"score": "ends"},
             planning_reserve={"seconds": reserve} if "seconds" in caps else {},
         )
         return agent.run(ToolEnvironment("?", tools), budget=Budget(caps))
@@ -275,7 +275,7 @@ def test_the_least_cap_is_that_of_the_cheapest_of_all_samplings() -> None:
             return program([("dear" if len(samplings) == 1 else "cheap", {})])
 
         model = ScriptedLM(reply, price=TokenPrice(Decimal("1e-5"), Decimal("1e-5")))
-        agent = TapeAgent(model, num_plans=1, resample=1, extend=0, score="ends")
+        agent = TapeAgent(model, num_plans=1, ablations={"resample": 1, "extend": 0, "score": "ends"})
         return agent.run(ToolEnvironment("Look it up.", tools), budget=Budget.of(usd=cap))
 
     refused = played("0.03")

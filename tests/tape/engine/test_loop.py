@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import solvers
 from tape.budget import Budget, Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.engine.sample import frontier
 from tape.engine.select import SolverSelector
 from tape.lm.base import Choice, Completion, Request, Usage
@@ -40,14 +40,14 @@ def test_the_graph_is_extended_until_a_path_reaches_a_goal() -> None:
     assert len(starts) == len(set(starts)) == 3  # from the start, then from the end of each plan
     assert of_type(events, PathSelectedEvent)[-1].actions == ["R"] * 3
     assert len(of_type(events, GraphFoldedEvent)) == 3
-    result, events = play(model=NearSighted(CORRIDOR), num_plans=1, extend=0)
+    result, events = play(model=NearSighted(CORRIDOR), num_plans=1, ablations={"extend": 0})
     assert (result.success, result.replans, len(of_type(events, PlansSampledEvent))) == (True, 2, 3)
 
 
 @pytest.mark.parametrize("extend", [1, 2, 5])
 def test_no_more_plans_are_sampled_than_asked_for(extend: int) -> None:
     model = SimulatedModel(ROOM, plans=[" U", " D", " L", " R", " U U", " D D"])
-    play(level=ROOM, model=model, steps=1, num_plans=2, extend=extend, max_replans=0, replan=False)
+    play(level=ROOM, model=model, steps=1, num_plans=2, ablations={"extend": extend, "replan": False}, max_replans=0)
     sampled = [request.n for request in model.requests if request.role == "plan"]
     assert sampled[0] == 2
     assert all(count == 1 for count in sampled[1:])
@@ -71,7 +71,7 @@ def test_the_extension_never_spends_what_the_path_in_hand_needs(kind: type[Simul
     refused = 0
     for tokens in range(20, 700, 20):
         budget, edges = Budget({"tokens": tokens}), set[tuple[str, str, str]]()
-        plain, _ = play(model=kind(CORRIDOR), num_plans=1, budget=budget, extend=0)
+        plain, _ = play(model=kind(CORRIDOR), num_plans=1, budget=budget, ablations={"extend": 0})
         result, events = play(model=kind(CORRIDOR), num_plans=1, budget=budget)
         assert result.used.get("tokens", 0) <= tokens
         assert not result.budget_violations
@@ -140,7 +140,7 @@ def test_an_uncertain_invalid_is_predicted_again_and_kept_with_little_confidence
     confidence: float, threshold: float, again: bool
 ) -> None:
     model = Unsure(confidence)
-    result, events = play(model=model, num_plans=1, requery_threshold=threshold)
+    result, events = play(model=model, num_plans=1, ablations={"requery_threshold": threshold})
     found = [edge["confidence"] for edge in of_type(events, GraphFoldedEvent)[0].graph["links"]]
     assert found == (pytest.approx([1 - confidence] * 3) if again else [])
     assert (result.replans == 0) is again, "else the action is tried without a prediction"
@@ -205,7 +205,9 @@ def test_without_a_goal_the_path_leads_to_the_most_promising_end() -> None:
     steps = len(plans[1].split())
     first = {}
     for score in ("ends", "argmax"):
-        _, events = play(ROOM, steps, model=Hopeful(ROOM, plans=plans), num_plans=2, extend=0, score=score)
+        _, events = play(
+            ROOM, steps, model=Hopeful(ROOM, plans=plans), num_plans=2, ablations={"extend": 0, "score": score}
+        )
         first[score] = of_type(events, PathSelectedEvent)[0].actions
     assert first == {"ends": plans[1].split(), "argmax": ["U"]}
 
@@ -215,5 +217,5 @@ def test_a_goal_within_the_budget_comes_before_any_open_end() -> None:
     plans = [" " + way[0], " " + " ".join(way)]
     for spare in (0, 2, 20):
         model = Undecided(ROOM, plans=plans)
-        _, events = play(ROOM, len(way) + spare, model=model, num_plans=2, extend=0)
+        _, events = play(ROOM, len(way) + spare, model=model, num_plans=2, ablations={"extend": 0})
         assert of_type(events, PathSelectedEvent)[0].actions == way

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.runner.directory import RunDirectory
 from tape.tools import ToolEnvironment
 from tests.profiles import examples

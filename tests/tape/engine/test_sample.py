@@ -12,11 +12,11 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger
 from tape.engine.context import RoleContext
 from tape.engine.episode import EpisodeEnded
-from tape.engine.result import EpisodeResult
 from tape.engine.sample import LmProposer, require_read
 from tape.lm.accounting import AccountedLM
 from tape.lm.batching import EpisodeBatch
 from tape.protocols import Plan
+from tape.protocols.result import EpisodeResult
 from tape.trace import GraphFoldedEvent, PlansSampledEvent, TraceWriter
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, tiny_lm
 
@@ -46,7 +46,9 @@ def test_one_plan_a_start_is_drawn_as_ever() -> None:
 
 def test_an_agent_that_samples_distinct_plans_keeps_its_budget_and_counts_them() -> None:
     for sampling in ("distinct", "independent"):
-        result, events = play(ROOM, 6, model=tiny_lm(), sampling=sampling, seed=4, budget=Budget({"tokens": 3000}))
+        result, events = play(
+            ROOM, 6, model=tiny_lm(), ablations={"sampling": sampling}, seed=4, budget=Budget({"tokens": 3000})
+        )
         assert result.budget_violations == []
         assert 0 < result.used["tokens"] <= 3000
         rounds = [event.plans for event in events if isinstance(event, PlansSampledEvent) and len(event.plans) > 1]
@@ -58,7 +60,7 @@ def test_an_agent_that_samples_distinct_plans_keeps_its_budget_and_counts_them()
 def test_episodes_beside_it_change_no_plan() -> None:
     async def both() -> list[PlansSampledEvent]:
         batch = EpisodeBatch(tiny_lm(), 2)
-        agent = TapeAgent(tiny_lm(), sampling="distinct", max_replans=0)
+        agent = TapeAgent(tiny_lm(), ablations={"sampling": "distinct"}, max_replans=0)
         traces = [TraceWriter("one"), TraceWriter("two")]
 
         async def one(index: int) -> None:
@@ -74,7 +76,7 @@ def test_episodes_beside_it_change_no_plan() -> None:
         return [next(event for event in trace.events if isinstance(event, PlansSampledEvent)) for trace in traces]
 
     for seed, event in zip((7, 8), asyncio.run(both()), strict=True):
-        _, events = play(ROOM, 6, model=tiny_lm(), sampling="distinct", max_replans=0, seed=seed)
+        _, events = play(ROOM, 6, model=tiny_lm(), ablations={"sampling": "distinct"}, max_replans=0, seed=seed)
         assert next(one for one in events if isinstance(one, PlansSampledEvent)).plans == event.plans
 
 

@@ -14,7 +14,7 @@ import solvers
 from tape.agents.best_of_n import BestOfNReactAgent, GoalTestScorer
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.engine.score import Place, by_goal, by_score, save, value_of
 from tape.errors import GraphError
 from tape.lm.base import Request
@@ -123,7 +123,7 @@ class KnownLine(Line):
     ],
 )
 def test_which_nodes_are_goals(goal_test: str, wrong: dict[tuple[str, int], str], goals: set[str]) -> None:
-    agent = TapeAgent(LineModel(wrong), goal_test=goal_test, extend=0, num_plans=1)
+    agent = TapeAgent(LineModel(wrong), ablations={"goal_test": goal_test, "extend": 0}, num_plans=1)
     planned = agent.plan(KnownLine())
     assert {node for node in planned.graph.nodes if planned.graph.attributes(node)["goal"]} == goals
     assert len(planned.path) == int(min(goals))
@@ -138,7 +138,9 @@ def test_best_of_n_keeps_to_the_same_goal_test(goal_test: str, chosen: str) -> N
             return super()._reply(request, sample)
 
     model = Torn({("score", 1): "far", ("score", 0): "far"})
-    result = BestOfNReactAgent(model, goal_test=goal_test, num_plans=3).run(KnownLine(1), budget=Budget({"steps": 1}))
+    result = BestOfNReactAgent(model, ablations={"goal_test": goal_test}, num_plans=3).run(
+        KnownLine(1), budget=Budget({"steps": 1})
+    )
     assert result.actions == [chosen]  # two of three samples go left, which leads nowhere
     assert result.success is (goal_test == "declared")
 

@@ -73,6 +73,9 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
         ({"execution": "wild"}, "execution = 'wild'"),
         ({"horizon": 0}, "setting horizon = 0"),
         ({"chain": "sample"}, "chain is a setting of sdp: give sdp={'chain': ...}"),
+        ({"extend": 0}, "extend is an ablation: give ablations={'extend': ...}"),
+        ({"ablations": {"extends": 0}}, "there is no setting 'ablations.extends'; did you mean 'extend'?"),
+        ({"ablations": {"extend": -1}}, "setting ablations.extend = -1"),
         ({"num_plan": 3}, "there is no setting 'num_plan'; did you mean 'num_plans'?"),
     ],
 )
@@ -104,7 +107,7 @@ def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
     assert TapeAgent.resolve(plain) is plain
     assert TapeAgent.resolve(verified) is verified
     every_step = TapeAllStepAgent.resolve(verified)
-    assert every_step == verified.model_copy(update={"replan_every_step": True})
+    assert every_step == verified.ablated(replan_every_step=True)
     assert SdpAgent.resolve(plain) == plain.using("sdp", SdpSettings())
     chained = TapeConfig(sdp={"chain": "sample"})
     assert SdpAgent.resolve(chained) == chained
@@ -149,21 +152,24 @@ TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
 @pytest.mark.parametrize(
     ("domain", "chosen"),
     [
-        (lambda: TOOL_DOMAIN, ("forced", "budget", "exact", "independent", "agreement")),
-        (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "exact", "independent", "agreement")),
-        (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "exact", "distinct", "ends")),
-        (hypothesising, ("constrained", "partial", "exact", "independent", "ends")),
+        (lambda: TOOL_DOMAIN, ("forced", "budget", "independent", "agreement")),
+        (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "independent", "agreement")),
+        (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "distinct", "ends")),
+        (hypothesising, ("constrained", "partial", "independent", "ends")),
         (
             lambda: ScienceWorldDomain(ScienceTask("boil", 0, "easy", "Boil water.")),
-            ("constrained", "partial", "needed", "distinct", "ends"),
+            ("constrained", "partial", "distinct", "ends"),
         ),
     ],
     ids=["tools", "graded tools", "sokoban", "alfworld", "scienceworld"],
 )
 def test_the_domain_chooses_the_settings_that_are_left_open(domain: Any, chosen: tuple[str, ...]) -> None:
     found = TapeConfig().resolved(domain())
-    assert (found.execution, found.on_infeasible, found.mismatch, found.sampling, found.score) == chosen
+    switches = found.ablations
+    assert (found.execution, found.on_infeasible, switches.sampling, switches.score) == chosen
     named = TapeConfig(
-        execution="free", on_infeasible="partial", sampling="distinct", mismatch="needed", score="argmax"
+        execution="free",
+        on_infeasible="partial",
+        ablations={"sampling": "distinct", "mismatch": "needed", "score": "argmax"},
     )
     assert named.resolved(domain()) == named

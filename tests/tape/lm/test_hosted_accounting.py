@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Ledger, Resources
-from tape.engine.result import EpisodeResult
 from tape.errors import BudgetExceededError, ConfigError, EndpointWarning
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import FREE, BatchError, Choice, Request, cost_of, most_completion_tokens, worst_case
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import ANTHROPIC, GEMINI, LLAMACPP, MISTRAL, OLLAMA, OPENAI, SGLANG, VLLM, is_here
+from tape.protocols.result import EpisodeResult
 from tests.profiles import examples
 from tests.tape.helpers import CORRIDOR
 from tests.tape.lm.endpoint import Endpoint

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tape.engine.result import EpisodeResult
+from tape.protocols.result import EpisodeResult
 
 
 def record(key: str = "k", result: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tape.engine.result import END_STATES
+from tape.protocols.result import END_STATES
 from tape.sdp.adapter import Caps
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.trace import Event, FinishedEvent

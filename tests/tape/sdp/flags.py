@@ -13,11 +13,11 @@ from typing import Any, cast
 from tape.agents.base import Agent
 from tape.budget import Budget, Resources
 from tape.engine.episode import Episode
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, PromptFormat, State
 from tape.protocols.predicates import Assignment, Predicate
+from tape.protocols.result import EpisodeResult
 from tape.sdp.adapter import Caps
 from tape.sdp.loop import Loop
 from tape.sdp.operators import Check, How, Operators, Outcome, Realized, Validate, Verdict

@@ -10,8 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
+from tape.protocols.result import EpisodeResult
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, TargetRecord, ValidatedEvent
 from tape.sdp.loop import NOTHING_LEFT
 from tape.sdp.trajectory import CertifiedTrajectory

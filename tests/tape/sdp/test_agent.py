@@ -189,7 +189,13 @@ def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: 
         file = tmp_path / f"{name}.jsonl"
         model = SimulatedModel(LEVELS[level], plans=plans)
         chains = {name: value for name, value in settings.items() if name != "replan"}
-        made = played(LEVELS[level], file, model, replan=settings.get("replan", True), sdp={"chain": chain, **chains})
+        made = played(
+            LEVELS[level],
+            file,
+            model,
+            ablations={"replan": settings.get("replan", True)},
+            sdp={"chain": chain, **chains},
+        )
         assert revalidate(made) == []
         assert made.moves
         caps, strict = Limits.of(made), settings.get("strict_algorithm1", False)

@@ -8,6 +8,7 @@ import re
 from envs.alfworld.sdp import CAPS as ALFWORLD
 from envs.sokoban.sdp import CAPS as SOKOBAN
 from tape.cli.switches import add_switches
+from tape.engine.ablations import Ablations
 from tape.engine.settings import TapeConfig
 from tape.sdp.revalidation import RULES
 from tape.sdp.settings import SdpSettings
@@ -21,7 +22,7 @@ TRAJECTORIES = (METHODS / "sdp-trajectories.md").read_text(encoding="utf-8")
 def test_every_setting_has_the_default_of_the_table() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \| ", PAGE, re.MULTILINE))
     assert set(SdpSettings.model_fields) <= set(rows)
-    defaults = {**dict(TapeConfig()), **dict(SdpSettings())}
+    defaults = {**dict(TapeConfig()), **dict(Ablations()), **dict(SdpSettings())}
     for name, documented in rows.items():
         default = defaults[name]
         shown = {None: "none", False: "off", True: "on"}[default] if default in (None, False, True) else str(default)
@@ -44,7 +45,7 @@ def test_every_rule_of_a_finding_is_explained() -> None:
 def test_the_switches_exist() -> None:
     parser = argparse.ArgumentParser()
     add_switches(parser, ["sdp"])
-    switches = re.findall(r"`(--(?:validation|replan|cascade) \w+)`", TRAJECTORIES)
+    switches = re.findall(r"`(--(?:validation|ablation|cascade) [\w=]+)`", TRAJECTORIES)
     assert len(switches) == 3
     for switch in switches:
         parser.parse_args(switch.split())

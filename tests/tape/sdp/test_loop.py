@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.budget import Budget
-from tape.engine.result import END_STATES
 from tape.errors import (
     BudgetExceededError,
     ConfigError,
@@ -21,6 +20,7 @@ from tape.errors import (
     ModelError,
 )
 from tape.protocols import Observation
+from tape.protocols.result import END_STATES
 from tape.sdp.adapter import Caps
 from tape.sdp.always import AlwaysPass
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
@@ -59,7 +59,7 @@ def of(played: Played, kind: type[Any]) -> list[Any]:
 
 SETTINGS = st.fixed_dictionaries(
     {
-        "replan": st.booleans(),
+        "ablations": st.fixed_dictionaries({"replan": st.booleans()}),
         "horizon": st.none() | st.integers(1, 6),
         "max_replans": st.integers(0, 5),
         "sdp": st.fixed_dictionaries({"strict_algorithm1": st.booleans(), "cascade": st.booleans()}),
@@ -78,7 +78,7 @@ def test_every_episode_is_one_of_algorithm_1(
     check(played, caps, strict=settings["sdp"]["strict_algorithm1"], cascade=settings["sdp"]["cascade"])
     result, verdicts = played.result, [event.k for event in of(played, ValidatedEvent)]
     assert result is not None
-    assert result.replans <= settings["max_replans"] * settings["replan"]
+    assert result.replans <= settings["max_replans"] * settings["ablations"]["replan"]
     assert result.steps <= min(caps.steps, steps if steps is not None else 99, settings["horizon"] or 99)
     assert result.success == played.world.success(), "the environment alone decides success"
     assert result.method["certified"] == sum(verdicts)
@@ -136,7 +136,7 @@ def test_without_validation_every_action_counts() -> None:
         ([chain("a")], ["+b"], Caps(2, 99, 7), {"max_replans": 99}, "failure", "step_cap", 0, 3),
         ([chain("a")], [UNREADABLE], Caps(2, 99, 7), {"max_replans": 99}, "failure", "step_cap", 0, 3),
         ([chain("a")], [NOTHING], Caps(2, 99, 7), {"max_replans": 99}, "failure", "step_cap", 0, 7),
-        ([chain("a")], ["+b"], CAPS, {"replan": False}, "replan_limit", "replan_cap", 0, 0),
+        ([chain("a")], ["+b"], CAPS, {"ablations": {"replan": False}}, "replan_limit", "replan_cap", 0, 0),
         ([()], ["+b"], CAPS, {}, "invalid_output", "no_chain", 0, 0),
         ([chain("a"), ()], ["+b"], CAPS, {}, "invalid_output", "no_chain", 0, 1),
         ([chain("a", "b")], ["win"], CAPS, {}, "success", "goal", 3, 0),

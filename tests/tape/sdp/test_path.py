@@ -18,12 +18,12 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
-from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Forced, JsonSchema, Regex, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
+from tape.protocols.result import EpisodeResult
 from tape.sdp.adapter import Adapter, Caps, Tools
 from tape.sdp.agent import SdpAgent
 from tape.sdp.chat_prompts import ActionAnswer
@@ -140,7 +140,7 @@ def test_every_path_keeps_to_algorithm_1(
 def test_a_target_of_an_unknown_outcome_names_its_action() -> None:
     """Where no path is left, the most sampled first action is tried."""
     model = BoxModel(0, (False,), plans=["take 0"])
-    _, events = played(Boxes(0, (False,)), model, num_plans=1, resample=0, sdp={"step_cap": 3})
+    _, events = played(Boxes(0, (False,)), model, num_plans=1, ablations={"resample": 0}, sdp={"step_cap": 3})
     probes = [t for event in of_type(events, ChainEvent) for t in event.targets if t.kind == PROBE]
     assert probes
     assert all(target.by == "take 0" for target in probes)

@@ -15,12 +15,12 @@ from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.simulator import step
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Acted, Action, Observation, State
 from tape.protocols.predicates import Predicate
+from tape.protocols.result import EpisodeResult
 from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.operators import Outcome, check_required

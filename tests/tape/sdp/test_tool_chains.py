@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.budget import Budget
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.sdp.adapter import Foresees
 from tape.sdp.adapters import require_adapter
 from tape.sdp.agent import SdpAgent

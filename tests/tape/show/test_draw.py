@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.errors import GraphError
 from tape.show.draw import draw
 from tape.show.view.graphs import MOST_SHOWN

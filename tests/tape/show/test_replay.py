@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tape import trace
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.engine.settings import TapeConfig
 from tape.runner.spec import RunSpec
 from tape.show.replay import describe, episode_name, file_name, pictures

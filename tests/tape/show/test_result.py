@@ -20,9 +20,9 @@ from rich.console import Console
 
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
-from tape.engine.result import EpisodeResult
 from tape.errors import TraceError
 from tape.protocols import FailedCall
+from tape.protocols.result import EpisodeResult
 from tape.trace import FinishedEvent, PathSelectedEvent, read_trace
 from tests.tape.agents.cleaning import CAPS, Cleaning, obedient
 from tests.tape.commandline import Tape, Terminal

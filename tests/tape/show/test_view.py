@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tape.analysis.why import about, rounds
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.show.view.episode import episode_record
 from tape.show.view.graphs import MOST_KEPT, MOST_SHOWN, changes, graph_record, left_along, path_changes
 from tape.show.view.page import in_script, packed

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tape import trace
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.show.document import Bullets, Section, Table, write_report
 from tape.show.draw import draw
 from tape.trace import Event

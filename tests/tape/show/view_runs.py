@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from tape import trace
 from tape.budget import Budget, Resources
-from tape.engine.graph import PlanGraph
-from tape.engine.result import EpisodeResult
+from tape.choice.graph import PlanGraph
 from tape.engine.settings import TapeConfig
 from tape.protocols import Task
+from tape.protocols.result import EpisodeResult
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec

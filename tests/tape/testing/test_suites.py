@@ -12,8 +12,8 @@ import pytest
 
 from tape.agents.react import ReactAgent
 from tape.budget import Budget, Resources
-from tape.engine.result import EpisodeResult
 from tape.protocols import Environment, EnvironmentPlugin, Observation, Task
+from tape.protocols.result import EpisodeResult
 from tape.testing import AgentConformance, EnvironmentConformance, Line
 from tape.testing.line import LineDomain, LineFormat
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Resources
-from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.reading import parse_json
 from tape.tools import Tool, ToolEnvironment
 from tape.tools.calls import LONGEST_VALUE

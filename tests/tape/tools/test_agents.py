@@ -67,7 +67,7 @@ def test_the_solver_takes_what_the_budget_pays_and_begins_no_plan_that_it_cannot
         result = TapeAgent(lm, execution="forced").run(computing(usd=usd))
         chosen = [action.split("(")[0].removeprefix("multiply.") for action in result.actions[:2]]
         assert sorted(chosen) == best.split()
-    result = TapeAgent(ScriptedLM(script(PLAN)), on_infeasible="stop", score="ends", extend=0).run(
+    result = TapeAgent(ScriptedLM(script(PLAN)), on_infeasible="stop", ablations={"score": "ends", "extend": 0}).run(
         computing(usd="0.0029")
     )
     assert (result.end_state, result.steps, result.used.get("usd", 0)) == ("infeasible", 0, 0)
@@ -117,7 +117,9 @@ def test_a_final_answer_that_refers_to_nothing_is_counted() -> None:
 
 
 @pytest.mark.parametrize("final", ["#9", Filled("#2 and #8")])
-@pytest.mark.parametrize("settings", [{}, {"horizon": 30, "replan_every_step": True}, {"on_infeasible": "stop"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"horizon": 30, "ablations": {"replan_every_step": True}}, {"on_infeasible": "stop"}]
+)
 def test_a_path_without_an_answer_ends_or_replans_but_never_for_ever(final: Any, settings: dict[str, Any]) -> None:
     result = TapeAgent(ScriptedLM(script(PLAN[:1], answers=[final])), **settings).run(computing())
     assert result.end_state == "no_plan"
@@ -127,7 +129,7 @@ def test_a_path_without_an_answer_ends_or_replans_but_never_for_ever(final: Any,
 def test_a_path_without_an_answer_is_planned_on() -> None:
     lm = ScriptedLM(script(PLAN[:1], [PLAN[1], PLAN[2]], answers=["#9", "#3"]))
     # The second plan goes on from what was obtained.
-    result = TapeAgent(lm, extend=0, resample=0, on_infeasible="partial").run(computing())
+    result = TapeAgent(lm, ablations={"extend": 0, "resample": 0}, on_infeasible="partial").run(computing())
     assert (result.end_state, result.replans) == ("success", 1)
 
 
@@ -137,7 +139,7 @@ def test_answers_that_the_model_calls_wrong_come_after_those_it_calls_right() ->
             return "right" if "the answer #3" in prompt(request) else "wrong"
         return script(PLAN, answers=[["#1", "#3"][sample % 2]])(request, sample)
 
-    assert TapeAgent(ScriptedLM(model), score="ends").run(computing()).end_state == "success"
+    assert TapeAgent(ScriptedLM(model), ablations={"score": "ends"}).run(computing()).end_state == "success"
 
 
 @tool(pure=True, reads=True, quality=0.5, usd="0.01", kind="search", variant="poor")
@@ -234,7 +236,10 @@ def test_reading_is_paid_from_the_same_budget() -> None:
     steps = {}
     for tokens in range(500, 20_000, 500):
         agent = TapeAgent(
-            ScriptedLM(script(searches("good"), project=read)), num_plans=1, on_infeasible="stop", score="ends"
+            ScriptedLM(script(searches("good"), project=read)),
+            num_plans=1,
+            on_infeasible="stop",
+            ablations={"score": "ends"},
         )
         result = agent.run(question(), budget=Budget.of(tokens=tokens))
         assert result.used.get("tokens", 0) <= tokens
@@ -263,7 +268,9 @@ def test_a_plan_with_a_call_that_cannot_be_read_ends_no_run(item: str) -> None:
 
 
 @pytest.mark.parametrize("changes", [False, True])
-@pytest.mark.parametrize("make", [OpenLoopAgent, functools.partial(TapeAgent, replan=False, score="ends")])
+@pytest.mark.parametrize(
+    "make", [OpenLoopAgent, functools.partial(TapeAgent, ablations={"replan": False, "score": "ends"})]
+)
 def test_a_plan_without_replanning_ends_at_a_failed_call_where_tools_change_things(
     make: Callable[[ScriptedLM], Agent], changes: bool
 ) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import tape.engine.fold
 from tape.budget import Resources
+from tape.choice.graph import PlanGraph
 from tape.engine.fold import add_variants
-from tape.engine.graph import PlanGraph
 from tape.engine.predict import possible
 from tape.engine.select import SolverSelector
 from tape.tools import Tool, tool

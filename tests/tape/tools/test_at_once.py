@@ -13,10 +13,10 @@ from tape.agents.tape import TapeAgent
 from tape.analysis.by_replay import Played, replay
 from tape.analysis.why import about
 from tape.approval import Approval, ApprovalRequest
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.testing.line import Line, LineModel
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.trace import ActedEvent, InfeasibleEvent, LedgerEvent, ScheduledEvent, read_trace
@@ -90,7 +90,7 @@ def play(
     world: World, *plans: Calls, budget: str = "$0.04, 9 steps", trace: Path | None = None, parallel: int = 4,
     answers: Sequence[Any] = (), **run: Any,
 ) -> EpisodeResult:  # fmt: skip
-    agent = TapeAgent(ScriptedLM(script(*plans, answers=answers)), parallel=parallel, score="ends")
+    agent = TapeAgent(ScriptedLM(script(*plans, answers=answers)), parallel=parallel, ablations={"score": "ends"})
     return agent.run(ToolEnvironment("task", world.tools(), budget=budget), trace=trace, **run)
 
 
@@ -202,7 +202,7 @@ def test_a_quicker_plan_is_taken_where_the_best_is_too_late(tmp_path: Path) -> N
             return program(plans[sample % 2], request=request)
         return "right"
 
-    agent = TapeAgent(ScriptedLM(reply), parallel=2, score="ends")
+    agent = TapeAgent(ScriptedLM(reply), parallel=2, ablations={"score": "ends"})
     result = agent.run(ToolEnvironment("task", world.tools(), budget="$0.04, wall_seconds=20"))
     assert (result.end_state, result.actions[0]) == ("success", "b(x=1)")
 
@@ -246,7 +246,7 @@ def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequ
         """The later plan wherever a failure is shown: the script itself has begun anew."""
         return (later if "This line failed" in asked(request) else first)(request, sample)
 
-    agent = TapeAgent(ScriptedLM(reply), parallel=4, score="ends")
+    agent = TapeAgent(ScriptedLM(reply), parallel=4, ablations={"score": "ends"})
     return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
 
 
@@ -275,7 +275,7 @@ def test_an_episode_is_played_again_alike(tmp_path: Path) -> None:
         return ToolEnvironment("task", World().tools(), budget="$0.04, 9 steps")
 
     def agent() -> TapeAgent:
-        return TapeAgent(ScriptedLM(script(CHAIN)), parallel=4, score="ends")
+        return TapeAgent(ScriptedLM(script(CHAIN)), parallel=4, ablations={"score": "ends"})
 
     found = replay([*read_trace(trace)], Played(make, 0, None, agent=agent))
     assert (found.findings, found.unchecked) == ([], [])

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Resources, Spread
 from tape.budget.chances import spreads_of
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, TapeError
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import Answer, Fixed, Likely, PerUnit, ToolEnvironment, Uniform, learned, tool
 from tape.tools.calls import call
 from tape.trace import ActedEvent, CostAboveBoundEvent, TraceWriter

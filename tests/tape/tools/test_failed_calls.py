@@ -9,8 +9,8 @@ import pytest
 
 from tape import TapeAgent
 from tape.agents.react import ReactAgent
-from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, tool
 
 PLAN = 'seen = look(place="home")\nanswer(seen)'
@@ -25,7 +25,9 @@ def look(place: str) -> str:
 def test_a_call_that_failed_is_in_result_detail_log_and_the_next_prompt(caplog: pytest.LogCaptureFixture) -> None:
     model = ScriptedLM([PLAN] * 40)
     with caplog.at_level(logging.DEBUG, logger="tape"):
-        result = TapeAgent(model, extend=0, scorer="declared").run(ToolEnvironment("Look.", [look], budget="3 steps"))
+        result = TapeAgent(model, ablations={"extend": 0}, scorer="declared").run(
+            ToolEnvironment("Look.", [look], budget="3 steps")
+        )
     [failed] = result.failed_calls
     assert (failed.call, dict(failed.arguments)) == ('look(place="home")', {"place": "home"})
     assert (failed.error, failed.traceback) == ("ValueError: home is dark", "")

@@ -89,9 +89,13 @@ def cases(draw: st.DrawFn, pure: st.SearchStrategy[frozenset[str]]) -> Case:
         plans.append(tuple(replace(m, of=m.of if m.of == MISSING else min(m.of, i)) for i, m in enumerate(mixed)))
     switches = {
         "execution": draw(st.sampled_from(["forced", "constrained"])),
-        "selector": draw(st.sampled_from(["solver", "solver", "lm"])),
         "on_infeasible": draw(st.sampled_from(["partial", "stop"])),
-        "score": draw(st.sampled_from(["ends", "argmax"])),
+        "ablations": {
+            "selector": draw(st.sampled_from(["solver", "solver", "experiments.ablations.selectors:LmSelector"])),
+            "score": draw(st.sampled_from(["ends", "argmax"])),
+            "extend": 0,
+            "resample": 0,
+        },
         "parallel": draw(st.sampled_from([1, 1, 2, 4])),
     }
     usd = draw(st.none() | st.integers(0, 14))
@@ -166,7 +170,7 @@ def play(case: Case) -> tuple[World, int | None]:
         wrong = any(f'the answer ["{finals[n]}"' in shown for n in case.wrong if n < len(finals))
         return {"score": "wrong" if wrong else "right", "select": "1"}[request.role]
 
-    counts = {"num_plans": len(case.plans), "extend": 0, "resample": 0, "max_replans": 0}
+    counts = {"num_plans": len(case.plans), "max_replans": 0}
     agent = TapeAgent(ScriptedLM(reply), **counts, **case.settings)
     budget = Budget() if case.usd is None else Budget({"usd": case.usd})
     env = ToolEnvironment("task", toolbox(case, world))
@@ -178,7 +182,11 @@ def play(case: Case) -> tuple[World, int | None]:
     # Of a program that names what is not there the pure calls at its beginning are read.
     unread = [any(m.of == MISSING for m in p) and not (p[0].kind in case.pure and p[0].of == 0) for p in case.plans]
     assert (result.end_state == "no_plan") == all(unread)
-    if case.usd is None and case.settings["selector"] == "solver" and not any(fails for *_, fails in case.tools):
+    if (
+        case.usd is None
+        and case.settings["ablations"]["selector"] == "solver"
+        and not any(fails for *_, fails in case.tools)
+    ):
         # Nothing stands in the way of a plan that refers to no result that is not there.
         assert result.success == any(all(made.of != MISSING for made in plan) for plan in case.plans)
     return world, finals.index(env.answered[0]) if result.success else None

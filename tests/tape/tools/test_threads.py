@@ -58,7 +58,7 @@ def test_a_connection_to_sqlite_works_or_the_failure_says_what_to_declare(
         [[pieces]] = shop.execute("select pieces from stock where fruit = ?", [fruit])
         return int(pieces)
 
-    agent = TapeAgent(ScriptedLM(script([("count", {"fruit": "pears"})])), resample=0)
+    agent = TapeAgent(ScriptedLM(script([("count", {"fruit": "pears"})])), ablations={"resample": 0})
     env = ToolEnvironment("How many pears?", [count], budget=Budget.of(usd=1, **wall))
 
     async def cell() -> Any:

@@ -13,8 +13,8 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, ToolError, tool
 from tape.tools.calls import call
 from tape.tools.state import ToolState
@@ -204,7 +204,7 @@ def test_what_is_no_type_and_no_length_is_refused(options: dict[str, Any], says:
 def test_thirteen_calls_need_a_longer_plan_and_the_end_says_so(longest: int) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [("add", {"a": number, "b": 0}) for number in range(13)]
     model = ScriptedLM(script(calls, answers=[[f"#{number}" for number in range(1, 14)]]))
-    agent = TapeAgent(model, score="ends", on_infeasible="stop")
+    agent = TapeAgent(model, ablations={"score": "ends"}, on_infeasible="stop")
     result = agent.run(ToolEnvironment("task", TOOLS, longest_plan=longest))
     if longest == 13:
         assert (result.end_state, result.answer, result.steps) == (

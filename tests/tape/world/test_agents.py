@@ -83,7 +83,7 @@ def test_a_model_that_knows_nothing_keeps_to_the_schemas(agent: str, tmp_path: P
     trace = TraceWriter("random")
     with ModelEndpoint(open_model(f"hf:{tmp_path}")) as endpoint:
         model = open_model(f"openai:random@{endpoint.url}")
-        player = load("tape.agents", agent)(model, num_plans=2, extend=0, max_replans=1)
+        player = load("tape.agents", agent)(model, num_plans=2, ablations={"extend": 0}, max_replans=1)
         result = player.run(round_trip(steps=2, coins=2), seed=1, trace=trace)
     assert result.end_state in ("success", "budget:steps", "budget:coins", "replan_limit", "infeasible")
     assert result.steps > 0

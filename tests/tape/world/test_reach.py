@@ -13,8 +13,8 @@ from tape.agents.base import Agent
 from tape.agents.tape import TapeAgent
 from tape.analysis.why import about
 from tape.budget import Budget, declare
-from tape.engine.result import EpisodeResult
 from tape.plugins import load
+from tape.protocols.result import EpisodeResult
 from tape.trace import InfeasibleEvent, TraceWriter
 from tape.world import InvalidActionError, World, WorldError
 from tape.world.scripted import ScriptedPlayer
@@ -217,7 +217,9 @@ def test_it_is_infeasible_just_where_no_path_fits(seed: int) -> None:
 
     caps = {"coins": draw.randrange(6), "battery": draw.randrange(6)}
     model = ScriptedPlayer(made)
-    planned = TapeAgent(model, num_plans=1, extend=0).plan(made.environment(Place()), budget=Budget.of(**caps))
+    planned = TapeAgent(model, num_plans=1, ablations={"extend": 0}).plan(
+        made.environment(Place()), budget=Budget.of(**caps)
+    )
     possible = least(0, frozenset({0}), **caps)
     assert (model.requests == []) is not possible, planned.detail
     for option in (planned.explanation or {}).get("options", ()) if not possible else ():

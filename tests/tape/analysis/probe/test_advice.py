@@ -85,12 +85,10 @@ def test_tools_need_no_world_model_and_their_calls_are_forced_anyway() -> None:
     assert any("nothing declared here can plan" in note for note in advice.notes)
 
 
-def test_the_model_as_selector_gives_way_to_the_solver() -> None:
-    probe, asked = probed("sokoban", record("select", 8, 24, chance=1 / 3)), TapeConfig(selector="lm")
-    assert advise(probe, SOKOBAN, SOKOBAN_TASK, asked).settings == {"selector": "solver"}
-    kept = advise(probe, SOKOBAN, SOKOBAN_TASK, asked, frozenset({"selector"}))
-    assert not kept.settings
-    assert any("leave selecting to the solver" in note for note in kept.notes)
+def test_the_solver_selects_whatever_the_model_makes_of_it() -> None:
+    advice = advise(probed("sokoban", record("select", 8, 24, chance=1 / 3)), SOKOBAN, SOKOBAN_TASK)
+    assert not advice.settings
+    assert any("leave selecting to the solver" in note for note in advice.notes)
 
 
 @pytest.mark.parametrize(

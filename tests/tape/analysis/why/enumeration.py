@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tape.analysis.why.selections import SelectionRule, stages_of
 from tape.budget import Resources
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
 from tape.engine.cost import most_moves
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
 
 KINDS = ("steps", "usd")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tape import trace
 from tape.budget import Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.trace import Event
 from tests.tape.show.view_runs import selected, started
 

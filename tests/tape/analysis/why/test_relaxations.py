@@ -5,7 +5,7 @@ from itertools import combinations
 
 from tape.analysis.why.relaxations import Relaxations
 from tape.analysis.why.selections import Selections
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tests.tape.analysis.why.enumeration import KINDS, Enumeration, Found, random_case
 
 CASES = 250

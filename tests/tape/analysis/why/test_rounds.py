@@ -18,7 +18,7 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAllStepAgent
 from tape.analysis.why import Round, about, rounds
 from tape.budget import Budget, Resources
-from tape.engine.graph import PlanGraph
+from tape.choice.graph import PlanGraph
 from tape.sdp.agent import SdpAgent
 from tape.trace import Event
 from tests.places import ROOT

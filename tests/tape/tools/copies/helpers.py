@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tape.agents.tape import TapeAgent
-from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolEnvironment
 from tests.tape.tools.helpers import Calls, program
 

@@ -12,8 +12,8 @@ import pytest
 from tape.agents.tape import TapeAgent
 from tape.analysis.by_replay import Played, replay
 from tape.budget import Budget
-from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolFailedError, tool
 from tape.tools.typed import Change, TypedEnvironment
 from tape.trace import ScheduledEvent, read_trace

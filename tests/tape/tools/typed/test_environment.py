@@ -86,7 +86,9 @@ def test_plans_of_a_model_are_folded_by_type_and_the_cheapest_mixture_is_taken()
     result = TapeAgent(model, num_plans=2).run(mixed, budget=ROOMY)
     assert result.actions == ["cheap_start()", "on()", "cheap_end()", 'answer(value="c")']
     assert result.shared_nodes
-    single = TapeAgent(model, num_plans=2, selector="best_plan").run(mixed, budget=ROOMY)
+    single = TapeAgent(model, num_plans=2, ablations={"selector": "experiments.ablations.selectors:PlanSelector"}).run(
+        mixed, budget=ROOMY
+    )
     assert single.success
     assert (single.used["usd"] or 0) > (result.used["usd"] or 0)
 

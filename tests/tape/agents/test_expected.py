@@ -16,10 +16,10 @@ from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.budget.prices import Answer
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.sdp.agent import SdpAgent
 from tape.show.replay import describe
 from tape.tools import Fixed, Likely, Tool, ToolEnvironment, Uniform
@@ -55,7 +55,7 @@ def run(
 
     trace = more.pop("trace", None)
     box = tools or [item for number, variants in enumerate(stages) for item in stage(number, variants)]
-    settings = {"costs": "expected", "num_plans": 1, "resample": 0} | more
+    settings = {"costs": "expected", "num_plans": 1, "ablations": {"resample": 0}} | more
     return TapeAgent(ScriptedLM(reply), **settings).run(
         ToolEnvironment("work", box), budget=Budget({"seconds": cap}), seed=seed, trace=trace
     )

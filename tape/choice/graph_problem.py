@@ -11,7 +11,6 @@ import solvers
 from solvers import PathProblem
 from tape.budget import Resources
 from tape.errors import GraphError
-from tape.protocols import Action
 
 Objective = Literal["visit", "stay", "save", "expect"]
 
@@ -48,7 +47,7 @@ class Edge:
 
     id: int
     source: str
-    action: Action
+    action: str
     target: str
     votes: int
     confidence: float

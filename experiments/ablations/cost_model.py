@@ -1,12 +1,18 @@
-"""C_theta by the model (``costs="lm"``): what actions use, between nothing and their declared worst case."""
+"""C_theta by the model: what actions use, ``--ablation cost_model=experiments.ablations.cost_model:LmCosts``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
 
+from experiments.ablations import require_ask
 from tape.budget import Resources, in_units
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
 from tape.engine.context import RoleContext
+from tape.engine.cost import Costs, overdrawn
+from tape.engine.episode import Episode
+from tape.engine.select import Path
 from tape.lm.base import Choice, Request
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import option_values
@@ -17,20 +23,47 @@ _LEVELS = 8
 """Steps from nothing to the declared worst case in which a cost is predicted."""
 
 
-class LmCostModel:
-    """C_theta: predicted costs of actions; each (state, action) once per episode.
+class LmCosts(Costs):
+    """C_theta: predicted costs of actions, up to their declared worst case; each (state, action) once per episode.
 
     One request asks about one resource and offers amounts from nothing to the declared worst case, so no prediction is
     out of bounds. The prediction is the expected amount (``c_theta(e)`` of TAPE section 3.1), rounded up; a backend
     without probabilities gives one amount.
 
     Args:
-        context: The episode's model and prompts; the prompt format must support ``ask``.
+        episode: Its prompt format must support ``ask``.
     """
 
-    def __init__(self, context: RoleContext) -> None:
-        self._context = context
+    counted = ", by predicted costs"
+
+    @classmethod
+    def require(cls, roles: RoleContext) -> None:
+        """Refuse prompts without a question about costs."""
+        require_ask(roles, COST_ROLE)
+
+    def __init__(self, episode: Episode) -> None:
+        super().__init__(episode)
+        self._context = episode.roles
         self._known: dict[tuple[str, Action, str], int] = {}
+
+    async def price(self, graph: PlanGraph) -> None:
+        """Replace the worst case of actions by their predicted costs.
+
+        An edge whose worst case does not fit can never be executed. It keeps its worst case, so it is never selected.
+        """
+        domain, remaining = self._context.domain, self._episode.remaining()
+        edges = [e for e in graph.edges() if all((e.cost[kind] or 0) <= left for kind, left in remaining.items())]
+        predicted = await self.predict([(graph.state(edge.source), edge.action) for edge in edges], remaining.keys())
+        for edge, cost in zip(edges, predicted, strict=True):
+            worst = domain.cost(graph.state(edge.source), edge.action)
+            saved = {kind: (worst[kind] or 0) - (cost[kind] or 0) for kind in remaining}
+            now = {kind: count and count - saved.get(kind, 0) for kind, count in edge.cost.items()}
+            graph.set_cost(edge.id, Resources(now))
+
+    def overdrawn(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> bool:
+        """Whether the budget left pays neither for the next action at its worst nor for the rest as predicted."""
+        del path
+        return overdrawn(self._episode, rest, begun=begun)
 
     async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:
         """The predicted use of some kinds by each action; the declared worst case of all other kinds."""

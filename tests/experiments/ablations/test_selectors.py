@@ -14,24 +14,25 @@ from hypothesis import strategies as st
 from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.generator import generate
 from envs.sokoban.environment import SokobanEnvironment
+from experiments.ablations.offered import MOST, chains, offered, prefixes, shown
+from experiments.ablations.selectors import PlanSelector
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
-from tape.engine.ablations.offered import MOST, chains, offered, prefixes, shown
-from tape.engine.ablations.selectors import PlanSelector
-from tape.engine.graph import PlanGraph
-from tape.engine.result import EpisodeResult
+from tape.choice.graph import PlanGraph
+from tape.engine.ablations import PAPER, changed
 from tape.engine.select import SolverSelector
-from tape.engine.settings import PAPER
 from tape.lm.base import Choice
 from tape.protocols import OfferedPath
 from tape.protocols.prompt_format import offered_text
+from tape.protocols.result import EpisodeResult
 from tape.trace import ActedEvent, Event, GraphFoldedEvent, PathSelectedEvent, PlansSampledEvent
 from tests.envs.tool_scripts import arithmetic_script
 from tests.tape.agents.test_baselines import Wanderer
 from tests.tape.helpers import CORRIDOR, ROOM, play
 from tests.tape.offers import offers as offered_paths
 
-SELECTORS = ("solver", "lm", "best_plan")
+BY_LM, BEST_PLAN = (f"experiments.ablations.selectors:{name}" for name in ("LmSelector", "PlanSelector"))
+SELECTORS = ("solver", BY_LM, BEST_PLAN)
 LEFT = {"coins": 6, "steps": 5}
 PROBLEM = next(problem for problem in generate("fresh", 20, seed=5) if problem.operations == 3)
 
@@ -46,19 +47,21 @@ def first_round(events: list[Event]) -> list[tuple[str, Any]]:
 @given(seed=st.integers(0, 10**6), paper=st.booleans())
 @settings(max_examples=5)
 def test_all_selectors_see_the_same_graph(seed: int, paper: bool) -> None:
-    off, found = dict(PAPER) if paper else {}, []
+    off, found = changed(PAPER) if paper else {}, []
     for selector in SELECTORS:
         model = Wanderer(ROOM)
-        _, events = play(level=ROOM, steps=8, model=model, seed=seed, selector=selector, **off)
+        _, events = play(level=ROOM, steps=8, model=model, seed=seed, ablations={"selector": selector, **off})
         found.append(first_round(events))
-        assert sum(request.role == "select" for request in model.requests) <= 40 * (selector == "lm")
+        assert sum(request.role == "select" for request in model.requests) <= 40 * (selector == BY_LM)
     assert found[0] == found[1] == found[2]
     assert any(what == "graph" for what, _ in found[0])
 
 
 def test_variants_of_tools_are_offered_to_the_model() -> None:
     model = arithmetic_script(PROBLEM, "fast")
-    TapeAgent(model, selector="lm").run(GsmHardEnvironment(PROBLEM, "paper"), budget=Budget.of(steps=9, seconds=2.2))
+    TapeAgent(model, ablations={"selector": BY_LM}).run(
+        GsmHardEnvironment(PROBLEM, "paper"), budget=Budget.of(steps=9, seconds=2.2)
+    )
     prompt = next(request for request in model.requests if request.role == "select")
     assert isinstance(prompt.constraint, Choice)
     assert len({option.split(" ;")[0] for option in prompt.constraint.options}) > 1, "variants of the first call"
@@ -69,7 +72,7 @@ def test_a_reselection_by_the_model_spends_only_what_the_path_in_hand_leaves_ove
     for tokens in (5000, 5300, 5600, 6500):
         model = arithmetic_script(PROBLEM, "fast")
         budget = Budget.of(steps=9, seconds=3, tokens=tokens)
-        agent = TapeAgent(model, selector="lm", execution="constrained")
+        agent = TapeAgent(model, ablations={"selector": BY_LM}, execution="constrained")
         result = agent.run(GsmHardEnvironment(PROBLEM, "paper"), budget=budget)
         assert not result.budget_violations
         assert result.used.get("tokens", 0) <= tokens
@@ -219,21 +222,21 @@ def test_a_chat_prompt_holds_scores_and_costs_and_the_bundled_models_the_same_pa
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_every_selector_keeps_budgets(selector: str) -> None:
     for seed in range(3):
-        result, events = play(level=ROOM, steps=6, model=Wanderer(ROOM), seed=seed, selector=selector)
+        result, events = play(level=ROOM, steps=6, model=Wanderer(ROOM), seed=seed, ablations={"selector": selector})
         assert not result.budget_violations
         assert result.steps <= 6
         names = {event.selector for event in events if isinstance(event, PathSelectedEvent)}
-        assert names <= {"probe", {"solver": "labelling", "lm": "lm:scripted"}.get(selector, selector)}
+        assert names <= {"probe", {"solver": "labelling", BY_LM: "lm:scripted", BEST_PLAN: "best_plan"}[selector]}
 
 
 def test_if_no_single_plan_fits_plans_are_sampled_again_and_the_explanation_names_the_selector() -> None:
     def played(selector: str) -> EpisodeResult:
-        agent = TapeAgent(arithmetic_script(PROBLEM, "slow"), selector=selector)
+        agent = TapeAgent(arithmetic_script(PROBLEM, "slow"), ablations={"selector": selector})
         return agent.run(GsmHardEnvironment(PROBLEM, "paper"), budget=Budget.of(steps=9, seconds=0.8))
 
     assert played("solver").success
-    alone = played("best_plan")
+    alone = played(BEST_PLAN)
     assert (alone.end_state, alone.lm_calls["plan"]) == ("infeasible", 3)
-    assert "selector='best_plan' takes none, though a path of the graph does fit" in alone.detail
+    assert f"selector={BEST_PLAN!r} takes none, though a path of the graph does fit" in alone.detail
     assert alone.explanation is not None
     assert alone.explanation["cause"] == "selector"

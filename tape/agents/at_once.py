@@ -9,38 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal, Protocol
+from typing import Literal
 
-from tape.budget import Ledger, Reservation, unknown
-from tape.budget.deadline import Deadline
-from tape.engine.result import EpisodeResult
-from tape.engine.settings import TapeConfig
+from tape.budget import Reservation, in_units, unknown
+from tape.budget.deadline import KIND as WALL
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.in_turn import InTurn
+from tape.engine.infeasible import known_least
 from tape.errors import BudgetExceededError
-from tape.protocols import Action, Environment, State
+from tape.protocols import Action
 from tape.protocols.at_once import CallsAtOnce
-from tape.trace import LedgerEvent, ScheduledCall, ScheduledEvent, TraceWriter, with_critical
+from tape.trace import LedgerEvent, ScheduledCall, ScheduledEvent, with_critical
 
 PURPOSE = "ahead:"
 """The purpose of what is set aside for an action that has begun before its turn, before the action."""
-
-
-class Played(Protocol):
-    """What is needed of an episode."""
-
-    env: Environment
-    config: TapeConfig
-    ledger: Ledger
-    trace: TraceWriter
-    deadline: Deadline
-    state: State
-    result: EpisodeResult
-
-    @property
-    def asks(self) -> bool:
-        """Whether an approver decides by the moment what it is asked about."""
-
-    async def step(self, action: Action, *, text: str = "") -> Any:
-        """Take a step."""
 
 
 @dataclass
@@ -60,7 +42,7 @@ class _Ahead:
     end: int | None = None
 
 
-class AtOnce:
+class AtOnce(InTurn):
     """The actions of one episode that run at once.
 
     Args:
@@ -68,7 +50,7 @@ class AtOnce:
         calls: What its environment begins.
     """
 
-    def __init__(self, episode: Played, calls: CallsAtOnce) -> None:
+    def __init__(self, episode: Episode, calls: CallsAtOnce) -> None:
         self._episode, self._calls, self._most = episode, calls, episode.config.parallel
         self._ahead: dict[Action, _Ahead] = {}
         self._ran: list[ScheduledCall] = []
@@ -78,10 +60,10 @@ class AtOnce:
         self._noted: set[Action] = set()
 
     @classmethod
-    def of(cls, episode: Played) -> AtOnce | None:
-        """None where actions run one after another, or the environment begins none before its turn."""
+    def of(cls, episode: Episode) -> InTurn:
+        """What runs at once in an episode, if anything may, and the environment begins it before its turn."""
         calls = episode.env.calls_at_once
-        return None if calls is None or episode.config.parallel == 1 else cls(episode, calls)
+        return episode.at_once if calls is None or episode.config.parallel == 1 else cls(episode, calls)
 
     @property
     def busy(self) -> bool:
@@ -130,6 +112,18 @@ class AtOnce:
     def lasts(self, path: Sequence[Action]) -> int:
         """Milliseconds from now until the last action of a path has ended."""
         return max((call.end for call in self.schedule(path)), default=self._now()) - self._now()
+
+    def too_late(self, paths: Sequence[Sequence[Action]]) -> EpisodeEnded:
+        """The end of an episode in which paths fit into all budgets, and none of those examined ends in time."""
+        episode, soonest = self._episode, min(paths, key=self.lasts)
+        lasts, left = self.lasts(soonest), round((episode.deadline.left() or 0) * 1000)
+        cap = round(episode.deadline.elapsed() * 1000) + lasts
+        text = (
+            f"no plan fits into the {in_units(WALL, left)} that are left: with at most {episode.config.parallel} calls "
+            f"at once the soonest of the {len(paths)} best takes {in_units(WALL, lasts)} by the declared seconds; a "
+            f"cap of {in_units(WALL, cap)} and the time for planning would do"
+        )
+        return known_least(episode, text, len(paths), {**episode.remaining(), WALL: left}, {WALL: cap})
 
     def log(self, path: Sequence[Action]) -> None:
         """Log when the actions of a path will run."""

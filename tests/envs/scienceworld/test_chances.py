@@ -10,23 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import solvers
+from envs.scienceworld.chances import OutcomeCounts, weigh
 from tape.budget import Resources
-from tape.engine.fold import weigh
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import A_STEP, LEAST
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import A_STEP, LEAST
 from tape.engine.predict import Memory
-from tape.protocols.chances import OutcomeCounts
-from tape.protocols.parts import Chances
 from tests.profiles import examples
 
 
-class Counted(Chances):
+class Counted:
     """States are a place and a counter, which does not count."""
 
     def situation(self, state: Any) -> str:
         return str(state[0])
 
-    def outcome(self, state: Any) -> str:
+    def outcome_key(self, state: Any) -> str:
         return str(state[0])
 
     def committed(self, state: Any) -> str:
@@ -61,7 +59,7 @@ def planned(memory: Memory, counter: int) -> tuple[str, ...]:
     graph.set_reward(str(goal), 1.0)
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources({"steps": 1}))
-    weigh(graph, Counted(), memory)
+    weigh(graph, Counted(), memory.transitions, memory.contradicted)
     problem, ids = graph.path_problem(str(start), {"steps": 5}, 5, objective=graph.objective)
     return tuple(graph.edge(ids[e]).action for e in solvers.solve(problem).edges)
 
@@ -78,7 +76,7 @@ def test_what_cannot_be_undone_is_done_as_most_plans_do_it() -> None:
     graph = PlanGraph()
     for plan in (["a", "b", "sold x", "goal"], ["b", "sold x"], ["a", "sold y", "goal"], ["a", "b"]):
         graph.fold([(place, 0) for place in plan], [f"to {place}" for place in plan[1:]])
-    weigh(graph, Counted(), Memory())
+    weigh(graph, Counted(), (), ())
     chances = {(edge.source, edge.target): edge.chance for edge in graph.edges()}
     assert chances[str(("b", 0)), str(("sold x", 0))] == 2 / 3
     assert chances[str(("a", 0)), str(("sold y", 0))] == 1 / 3  # whoever else does it, and wherever

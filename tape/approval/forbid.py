@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tape.approval import AFTER_READING, AGAIN, PERHAPS_AGAIN
-from tape.engine.settings import Destructive
 from tape.plan.reader import read
 from tape.plan.unfold import in_order, unfold
 from tape.plan.vocabulary import ASK
 from tape.protocols import Action, Domain
 from tape.trace import ActedEvent, Event, PlansSampledEvent
+
+Destructive = Literal["allow", "refuse", "planned"]
 
 FORBIDDEN = (
     "destructive actions are refused",

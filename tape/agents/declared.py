@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tape.choice.graph import GOAL_SCORE
 from tape.engine.context import RoleContext
-from tape.engine.graph import GOAL_SCORE
 from tape.errors import ConfigError
 from tape.protocols import Domain, Plan, Score, State
 from tape.protocols.parts import ExactPlanner, Predicates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,9 @@ import networkx as nx
 
 from solvers import PathProblem
 from tape.budget import Resources
-from tape.engine.graph_problem import Edge, Objective, ends_of, write_problem
+from tape.choice.graph_file import finite, node_link, read_file, read_node_link, write_file
+from tape.choice.graph_problem import Edge, Objective, ends_of, write_problem
 from tape.errors import GraphError
-from tape.protocols import Action, State
-from tape.trace.graph_file import finite, node_link, read_file, read_node_link, write_file
 
 GOAL_SCORE = 0.5
 """A node that the agent's scorer gives at least this score is a goal, and so a terminal node."""
@@ -46,11 +45,11 @@ class PlanGraph:
         ['bus', 'train']
     """
 
-    def __init__(self, key: Callable[[State], str] = str, render: Callable[[State], str] | None = None) -> None:
+    def __init__(self, key: Callable[[Hashable], str] = str, render: Callable[[Hashable], str] | None = None) -> None:
         self._key = key
         self._render = render or key
         self.nx: Any = nx.MultiDiGraph()
-        self._states: dict[str, State] = {}
+        self._states: dict[str, Hashable] = {}
         self._ends: list[tuple[str, str]] = []
         self.plans: list[tuple[int, ...]] = []
         """The folded plans as paths, by edge id."""
@@ -70,7 +69,7 @@ class PlanGraph:
 
     # --- building ---------------------------------------------------------------------------
 
-    def add_state(self, state: State, *, label: str | None = None) -> str:
+    def add_state(self, state: Hashable, *, label: str | None = None) -> str:
         """Add a state if it is new; returns its key."""
         key = self._key(state)
         if key not in self.nx:
@@ -79,7 +78,7 @@ class PlanGraph:
         return key
 
     def fold(
-        self, states: Sequence[State], actions: Sequence[Action], confidences: Sequence[float] | None = None
+        self, states: Sequence[Hashable], actions: Sequence[str], confidences: Sequence[float] | None = None
     ) -> list[str]:
         """Fold one plan: equal states merge, and the plan stays a path of the graph; returns the keys of its nodes.
 
@@ -97,11 +96,11 @@ class PlanGraph:
         self.nx.nodes[path[-1]]["plan_end"] = True
         return path
 
-    def _find(self, source: str, action: Action, target: str) -> dict[str, Any] | None:
+    def _find(self, source: str, action: str, target: str) -> dict[str, Any] | None:
         edges: Iterable[dict[str, Any]] = (data for *_, data in self.nx.out_edges(source, data=True))
         return next((data for data in edges if (data["action"], data["target"]) == (action, target)), None)
 
-    def _edge(self, source: str, action: Action, target: str) -> dict[str, Any]:
+    def _edge(self, source: str, action: str, target: str) -> dict[str, Any]:
         """The edge with this source, action and target, added if it is new."""
         found = self._find(source, action, target)
         if found is not None:
@@ -112,7 +111,7 @@ class PlanGraph:
         self.nx.add_edge(source, target, key=number, **data, certified=False, refuted=False, cost={})
         return self._data(number)
 
-    def add_variant(self, before: State, action: Action, after: State) -> str:
+    def add_variant(self, before: Hashable, action: str, after: Hashable) -> str:
         """Add an edge for a variant of an action that a plan takes; returns the key of its target."""
         source, target = self.add_state(before), self.add_state(after)
         self._edge(source, action, target)
@@ -123,7 +122,7 @@ class PlanGraph:
         for node in nodes:
             self._node(node)["support"] += 1
 
-    def add_unknown(self, source: str, action: Action, votes: int) -> Edge:
+    def add_unknown(self, source: str, action: str, votes: int) -> Edge:
         """Add an edge of unknown outcome, for an action that the world model predicts to be invalid."""
         self._require(source)
         if UNKNOWN not in self.nx:
@@ -132,7 +131,7 @@ class PlanGraph:
         data["votes"] = votes
         return self.edge(data["id"])
 
-    def certify(self, before: State, action: Action, after: State) -> None:
+    def certify(self, before: Hashable, action: str, after: Hashable) -> None:
         """Record an observed transition: its edge is certified, other edges of the same action are contradicted."""
         source, target = self.add_state(before), self.add_state(after)
         observed = self._edge(source, action, target)
@@ -142,7 +141,7 @@ class PlanGraph:
                 data["confidence"] = 1.0 if data is observed else data["confidence"]
                 data["refuted"] = data is not observed
 
-    def contradict(self, before: State, action: Action, after: State) -> None:
+    def contradict(self, before: Hashable, action: str, after: Hashable) -> None:
         """Record a prediction that turned out wrong: its edge is never selected again."""
         self._edge(self.add_state(before), action, self.add_state(after))["refuted"] = True
 
@@ -213,7 +212,7 @@ class PlanGraph:
         more = (data.get("reward", 0.0), data.get("chance", 1.0))
         return Edge(number, source, data["action"], target, *known, Resources(data["cost"]), *more)
 
-    def find(self, source: str, action: Action, target: str) -> int:
+    def find(self, source: str, action: str, target: str) -> int:
         """The id of the edge with this source, action and target."""
         self._require(source)
         found = self._find(source, action, target)
@@ -221,7 +220,7 @@ class PlanGraph:
             raise GraphError(f"there is no edge {source!r} --{action}--> {target!r}")
         return int(found["id"])
 
-    def state(self, node: str) -> State:
+    def state(self, node: str) -> Hashable:
         """The state of a node; the key itself in a graph read from a file."""
         self._require(node)
         return self._states.get(node, node)
@@ -245,7 +244,7 @@ class PlanGraph:
         It is the certified edge, else the likeliest prediction, of these the one with most votes (on a tie the first
         sampled). Contradicted edges and predictions with less than ``confidence`` are left out.
         """
-        best: dict[tuple[str, Action], Edge] = {}
+        best: dict[tuple[str, str], Edge] = {}
         for edge in self.edges():
             if edge.contradicted or edge.confidence < confidence:
                 continue

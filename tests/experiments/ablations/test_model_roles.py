@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from experiments.ablations.cost_model import LmCosts
+from experiments.ablations.merger import LmMerger
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.budget.prices import Answer
-from tape.engine.ablations.cost_model import LmCostModel
-from tape.engine.ablations.merger import LmMerger
-from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, LedgerEvent, TraceWriter
 from tape.world import World
@@ -31,9 +32,17 @@ from tape.world.scripted import ScriptedPlayer
 from tests.tape.engine.roles import Weighing, context, options
 from tests.tape.tools.helpers import TOOLS, obtained, program
 
+BY_LM = "experiments.ablations.cost_model:LmCosts"
+MERGES = "experiments.ablations.merger:LmMerger"
+
+
+def episode(lm: ScriptedLM) -> Any:
+    """The part of an episode that predictions need."""
+    return SimpleNamespace(roles=context(lm))
+
 
 def predicted(lm: ScriptedLM, *actions: str, kinds: Sequence[str] = ("usd",)) -> list[Resources]:
-    return asyncio.run(LmCostModel(context(lm)).predict([("here", action) for action in actions], kinds))
+    return asyncio.run(LmCosts(episode(lm)).predict([("here", action) for action in actions], kinds))
 
 
 def test_a_predicted_cost_is_the_expected_one_rounded_up() -> None:
@@ -55,7 +64,7 @@ def test_no_prediction_is_above_the_declared_worst_case(worst: int, weights: lis
 
 def test_only_what_is_capped_and_open_is_asked_about_once() -> None:
     lm = Weighing(lambda request, count: [1.0, *[0.0] * (count - 1)])
-    model = LmCostModel(context(lm))
+    model = LmCosts(episode(lm))
     pairs = [("here", "0"), ("here", "5"), ("here", "5"), ("there", "5")]
     first = asyncio.run(model.predict(pairs, ("usd",)))
     assert [cost["usd"] for cost in first] == [0, 0, 0, 0]
@@ -68,7 +77,8 @@ def test_only_what_is_capped_and_open_is_asked_about_once() -> None:
 def test_an_unreadable_cost_leaves_the_worst_case_and_counts() -> None:
     lm = Weighing(lambda request, count: [0.0] * count)
     roles = context(lm)
-    [cost] = asyncio.run(LmCostModel(roles).predict([("here", "7")], ("usd", "steps")))
+    played: Any = SimpleNamespace(roles=roles)
+    [cost] = asyncio.run(LmCosts(played).predict([("here", "7")], ("usd", "steps")))
     assert cost == Resources({"steps": 1, "usd": 7})
     assert roles.malformed == 2
 
@@ -119,13 +129,13 @@ def looking(cents: Sequence[int], cost: str, **switches: Any) -> tuple[EpisodeRe
 def test_plans_that_the_worst_case_rules_out_are_followed_where_costs_are_predicted() -> None:
     refused, _ = looking([1], "$0.00625")
     assert (refused.end_state, refused.steps) == ("infeasible", 0)
-    found, _ = looking([1], "$0.00625", costs="lm")
+    found, _ = looking([1], "$0.00625", ablations={"cost_model": BY_LM})
     assert (found.end_state, found.used["usd"]) == ("success", 3 * CENT)
     assert found.lm_calls["cost"] >= 3
 
 
 def test_what_no_longer_fits_at_its_worst_is_planned_again_and_not_executed() -> None:
-    result, _ = looking([5], "$0.00625", costs="lm")
+    result, _ = looking([5], "$0.00625", ablations={"cost_model": BY_LM})
     assert result.end_state == "infeasible"  # $0.02 are left, and every call may take $0.05
     assert result.steps == 2
     assert result.used["usd"] == 10 * CENT
@@ -136,7 +146,7 @@ def test_what_no_longer_fits_at_its_worst_is_planned_again_and_not_executed() ->
 @settings(max_examples=12)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from(["$0", "$0.0125", "$0.05"]))
 def test_whatever_is_predicted_nothing_is_executed_that_does_not_fit_at_its_worst(cents: list[int], cost: str) -> None:
-    result, trace = looking(cents, cost, costs="lm")
+    result, trace = looking(cents, cost, ablations={"cost_model": BY_LM})
     assert result.used.get("usd", 0) <= 12 * CENT
     assert not result.budget_violations
     left = 12 * CENT
@@ -149,9 +159,12 @@ def test_whatever_is_predicted_nothing_is_executed_that_does_not_fit_at_its_wors
     assert sum(isinstance(event, ActedEvent) for event in trace.events) == result.steps
 
 
-@pytest.mark.parametrize("costs", ["declared", "lm"])
+@pytest.mark.parametrize("costs", ["declared", BY_LM])
 def test_a_path_that_the_model_takes_without_looking_at_its_costs_is_begun(costs: str) -> None:
-    result, _ = looking([1], "$0.05", selector="lm", costs=costs, on_infeasible="partial", resample=0)
+    selector = "experiments.ablations.selectors:LmSelector"
+    result, _ = looking(
+        [1], "$0.05", ablations={"selector": selector, "resample": 0, "cost_model": costs}, on_infeasible="partial"
+    )
     assert (result.success, result.steps, result.budget_violations) == (True, 4, [])
 
 
@@ -271,7 +284,7 @@ def leaving(**switches: Any) -> EpisodeResult:
 
 
 def test_words_alone_are_no_mismatch_where_the_model_merges_states() -> None:
-    apart, merged = leaving(), leaving(projector="lm")
+    apart, merged = leaving(), leaving(ablations={"merger": MERGES})
     assert (apart.end_state, apart.mismatches) == ("success", 1)
     assert (merged.end_state, merged.mismatches, merged.replans) == ("success", 0, 0)
     assert merged.lm_calls["merge"] == 3  # the two predicted states, and what was seen once it was opened
@@ -283,8 +296,8 @@ def test_merging_is_part_of_what_a_step_may_cost() -> None:
     [task] = world.tasks()
     caps = Budget.of(steps=4, tokens=10**6)
     graphs = []
-    for projector in ("declared", "lm"):
-        agent = TapeAgent(Merging(world), execution="forced", projector=projector)
+    for merger in ("declared", MERGES):
+        agent = TapeAgent(Merging(world), execution="forced", ablations={"merger": merger})
         planned = agent.plan(world.make(task), budget=caps)
         graphs.append(next(planned.graph.edges()).cost["tokens"] or 0)
     assert graphs[0] == 0 < graphs[1]
@@ -292,4 +305,4 @@ def test_merging_is_part_of_what_a_step_may_cost() -> None:
 
 def test_where_outcomes_are_declared_nothing_is_merged() -> None:
     with pytest.raises(ConfigError, match="nothing to merge"):
-        TapeAgent(ScriptedLM([""]), projector="lm").run(ToolEnvironment("look up", TOOLS))
+        TapeAgent(ScriptedLM([""]), ablations={"merger": MERGES}).run(ToolEnvironment("look up", TOOLS))

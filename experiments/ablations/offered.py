@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
 from tape.protocols import OfferedPath
 
 PLENTY = 16

@@ -11,13 +11,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
 from solvers.reach import least_with_reserves
-from tape.budget import Resources, Spread, Total
+from tape.budget import Resources, Spread, Total, in_units
 from tape.budget.spread import total
-from tape.engine.episode import Episode
-from tape.engine.graph import PlanGraph
-from tape.engine.graph_problem import Edge
+from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import Edge
+from tape.engine.cost import Costs, annotate_edges, overdrawn
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.fold import rule_out
+from tape.engine.infeasible import FailedAttempt, known_least
+from tape.engine.loop import Planner
+from tape.engine.sample import require_read
+from tape.engine.select import Path, select_path
 from tape.protocols import Action
 from tape.trace import ActedEvent, ForecastEvent
 from tape.trace.forecast import LEVEL, Rest
@@ -26,20 +34,23 @@ LEVELS = (2.0, 1.5, 1.0, 0.75, 0.5, 0.25, 0.0)
 """How dear actions are taken to be when a path is selected: 0: their least, 1: their mean, 2: their worst case."""
 
 
-class Forecaster:
+class ExpectedCosts(Costs):
     """What actions are expected to take in an episode, as declared and as its own steps have shown.
 
     Args:
         episode: The episode.
     """
 
+    counted = ", if every step takes its least"
+
     def __init__(self, episode: Episode) -> None:
-        self._episode, self._read = episode, 0
+        super().__init__(episode)
+        self._read = 0
         self._learned: dict[tuple[str, str], Spread] = {}
         self._priced: dict[tuple[str, Action], tuple[Resources, Resources]] = {}
         """The worst case of an action in a state, and of the model calls that it takes."""
 
-    def price(self, graph: PlanGraph) -> None:
+    async def price(self, graph: PlanGraph) -> None:
         """Replace the worst case of every action by its mean, rounded up; model calls keep their worst case."""
         self._learn()
         domain = self._episode.env.domain
@@ -51,6 +62,21 @@ class Forecaster:
             if spreads:
                 graph.set_spread(edge.id, {kind: math.ceil(_one(s).deviation) for kind, s in spreads.items()})
         self._set_costs(graph, 1.0)
+
+    def overdrawn(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> bool:
+        """Log whether the rest fits; true if it is proven that the rest of a begun path cannot.
+
+        Of a path that has not begun only the planner decides.
+        """
+        if overdrawn(self._episode, rest, begun=begun):
+            return True
+        if path.partial or not self.knows(rest):
+            return False
+        forecast = self.forecast(rest)
+        if begun and forecast.probability == 0 and self._episode.config.ablations.replan:
+            return True
+        self._episode.trace.write(forecast)
+        return False
 
     def priced(self, graph: PlanGraph, level: float) -> PlanGraph:
         """A copy of a graph with the costs of one of :data:`LEVELS`."""
@@ -160,6 +186,100 @@ class Forecaster:
                 if (amount := event.cost.get(kind)) is not None:
                     self._learned[part.family(event.action), kind] = spread.after(amount)
         self._read = len(events)
+
+
+class ExpectedPlanner(Planner):
+    """Plans with what actions are expected to take (:class:`ExpectedCosts`)."""
+
+    costs: ExpectedCosts
+
+    async def plan(self) -> Path:
+        """Plan as :class:`tape.engine.loop.Planner`, and of several paths take the one that is worth most.
+
+        Raises:
+            EpisodeEnded: As there; or even the least that every path needs does not fit.
+        """
+        if self._leads_back() and (step := await self._own_step()) is not None:
+            return step
+        if (path := await self._plan_in_hand()) is not None:
+            return path
+        graph, path = await self._plan_round()
+        graphs = [graph] if path is not None else [failed.graph for failed in self._failed]
+        path = await self._best_expected(graphs)
+        if path is None and self._walks_on():
+            path = await self._partial_path(graph)
+        return self._require_path(path)
+
+    async def _plan_in_hand(self) -> Path | None:
+        """Where a step took more than expected, a path on the same graph with what is left now; no model is asked.
+
+        Returns:
+            None where the graph does not lead on from here, or plans are to be sampled although none of it fits.
+
+        Raises:
+            EpisodeEnded: ``infeasible``: even the least that every path needs does not fit.
+        """
+        episode, graph, start = self._episode, self.graph, self._episode.key(self._episode.state)
+        every_step = episode.config.ablations.replan_every_step
+        if every_step or start not in graph.nodes or not graph.leads_to_goal(start):
+            return None
+        rule_out(graph, episode)
+        await annotate_edges(graph, episode, self.calls, self.costs)
+        path = await self._best_expected([graph])
+        if path is None:
+            self._failed = [FailedAttempt.now(episode, graph)]
+            if not self._walks_on():
+                self._require_path(None)
+        return path
+
+    async def _best_expected(self, graphs: Sequence[PlanGraph]) -> Path | None:
+        """Of the best paths at several levels of costs the one that is worth most, the surest first.
+
+        Returns:
+            None if it is proven that no path of any of the graphs fits, whatever the steps take.
+        """
+        best, found = -math.inf, None
+        open_ = [graph for graph in graphs if not self.costs.missing(graph)]
+        for level, graph in product(LEVELS, open_):
+            priced = self.costs.priced(graph, level)
+            path = await select_path(self._episode, self._solver, priced, logged=False)
+            if path is not None and (worth := self.costs.worth(priced, path.edges)) > best:
+                best, found = worth, priced
+        if found is None:
+            start = self._episode.key(self._episode.state)
+            if any(graph.leads_to_goal(start) for graph in graphs):  # else it is no budget that is short
+                self.costs.log_proven()
+            return None
+        self._log_graph(found)
+        return await select_path(self._episode, self._solver, found)
+
+    def _require_path(self, path: Path | None) -> Path:
+        if path is not None:
+            return path
+        require_read(self._episode, self._sampled)
+        missing = [self.costs.missing(failed.graph) for failed in self._failed]
+        if any(missing):
+            raise self._known_least(missing)
+        self._failed = [replace(failed, graph=self.costs.priced(failed.graph, 0.0)) for failed in self._failed]
+        return super()._require_path(None)
+
+    def _known_least(self, missing: Sequence[Mapping[str, int]]) -> EpisodeEnded:
+        """The end of an episode that cannot fit even if every step takes its least; it names the least caps."""
+        episode, caps = self._episode, dict[str, int]()
+        for kind in sorted({kind for lacking in missing for kind in lacking}):
+            limit = min(episode.ledger.limits(kind), key=lambda limit: limit.left)
+            least = min(lacking.get(kind, 0) for lacking in missing)
+            if least > limit.left:
+                caps[kind] = limit.cap + least - limit.left
+        left = " and ".join(in_units(kind, episode.remaining()[kind]) for kind in caps) or "what is left"
+        needs = " and ".join(in_units(kind, cap) for kind, cap in caps.items()) or "more"
+        steps = "1 step" if episode.result.steps == 1 else f"{episode.result.steps} steps"
+        text = (
+            f"no plan fits into {left} after {steps}: even if every step takes the least that is "
+            f"declared, a cap of {needs} at least is needed"
+        )
+        plans = sum(len(failed.graph.plans) for failed in self._failed)
+        return known_least(episode, text, plans, episode.remaining(), caps)
 
 
 def _at_level(spread: Spread, level: float) -> int:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import solvers
+from experiments.ablations.offered import chains, offered, prefixes, shown
 from solvers import PathProblem, PathSolution, Status
-from tape.engine.ablations.offered import chains, offered, prefixes, shown
+from tape.choice.graph import PlanGraph
 from tape.engine.context import RoleContext
-from tape.engine.graph import PlanGraph
+from tape.engine.episode import Episode
 from tape.engine.select import Selection, reaches_goal, stages
 from tape.lm.base import Choice
 from tape.seeds import derive
@@ -19,7 +20,7 @@ from tape.seeds import derive
 class PlanSelector:
     """The best single plan that keeps every budget: plans are rolled out and scored, but not recombined (Best-of-N).
 
-    It admits only paths along one sampled plan (:func:`tape.engine.ablations.offered.chains`). Objective and preference
+    It admits only paths along one sampled plan (:func:`experiments.ablations.offered.chains`). Objective and preference
     for confident predictions are those of the solver.
 
     Args:
@@ -28,6 +29,13 @@ class PlanSelector:
     """
 
     name = "best_plan"
+    recombines = False
+
+    @classmethod
+    def of(cls, episode: Episode) -> PlanSelector:
+        """The selector of an episode."""
+        switches = episode.config.ablations
+        return cls(switches.discount, cautious=switches.cautious)
 
     def __init__(self, discount: float = 1.0, *, cautious: bool = False) -> None:
         self._discount, self._cautious = discount, cautious
@@ -98,6 +106,13 @@ class LmSelector:
         seed: Seed of its choices, and of which random paths it is offered in which order.
     """
 
+    recombines = True
+
+    @classmethod
+    def of(cls, episode: Episode) -> LmSelector:
+        """The selector of an episode."""
+        return cls(episode.roles, episode.config.temperature, episode.seed_for("select"))
+
     def __init__(self, context: RoleContext, temperature: float, seed: int) -> None:
         self.name = f"lm:{context.lm.name}"
         self._context, self._temperature, self._seed = context, temperature, seed
@@ -106,7 +121,7 @@ class LmSelector:
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Offer paths of the graph (:func:`tape.engine.ablations.offered.offered`); take the model's choice."""
+        """Offer paths of the graph (:func:`experiments.ablations.offered.offered`); take the model's choice."""
         problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
         index = {number: move for move, number in enumerate(ids)}
         ends = _ends(graph, problem, ids)

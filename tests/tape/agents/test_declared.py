@@ -13,11 +13,11 @@ from envs.sokoban.state import State
 from envs.sokoban.xsb import parse
 from tape.agents.base import Agent
 from tape.agents.best_of_n import BestOfNReactAgent
+from tape.agents.declared import DeclaredScorer
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.engine.ablations.declared import DeclaredScorer
-from tape.engine.graph import GOAL_SCORE
+from tape.choice.graph import GOAL_SCORE
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
@@ -79,7 +79,7 @@ def test_a_domain_that_declares_nothing_is_refused_before_anything_is_spent() ->
         TapeAgent(model, scorer="declared").run(Line(3))
     assert not model.requests
     with pytest.raises(ConfigError, match="contradicts scorer='declared'"):
-        TapeConfig.make(scorer="declared", goal_test="lm")
+        TapeConfig.make(scorer="declared", ablations={"goal_test": "lm"})
 
 
 def test_the_bound_on_calls_leaves_out_declared_roles() -> None:
@@ -92,11 +92,19 @@ def test_the_bound_on_calls_leaves_out_declared_roles() -> None:
     assert TapeAgent.most_lm_calls(nothing, 6, 6) == 0
 
 
-@pytest.mark.parametrize(("switch", "role"), [("costs", "cost"), ("projector", "merge")])
-def test_a_role_that_prompts_or_agents_do_not_have_is_refused_before_anything_is_played(switch: str, role: str) -> None:
+PARTS = [
+    ("cost_model", "experiments.ablations.cost_model:LmCosts", "cost"),
+    ("merger", "experiments.ablations.merger:LmMerger", "merge"),
+]
+
+
+@pytest.mark.parametrize(("switch", "part", "role"), PARTS)
+def test_a_role_that_prompts_or_agents_do_not_have_is_refused_before_anything_is_played(
+    switch: str, part: str, role: str
+) -> None:
     options = {"levels": "hard-dev", "slack": 2, "limit": 1}
-    config, model = TapeConfig.make(**{switch: "lm"}), ScriptedLM([""], prompt_format="compact")
-    says = f"{switch}='lm': the prompts that scripted reads have no {role} role"
+    config, model = TapeConfig().ablated(**{switch: part}), ScriptedLM([""], prompt_format="compact")
+    says = f"the prompts that scripted reads have no {role} role"
     with pytest.raises(ConfigError, match=says):
         TapeAgent(model, config).run(SokobanEnvironment(CORRIDOR, 9))
     spec = RunSpec(environment="sokoban", options=options, agent="tape", config=config, model="m", model_identity="m")
@@ -108,5 +116,5 @@ def test_a_role_that_prompts_or_agents_do_not_have_is_refused_before_anything_is
     for agent in others:
         with pytest.raises(ConfigError, match="means nothing to the agent"):
             agent(model, config)
-    with pytest.raises(ConfigError, match=f"needs {switch}='declared'"):
-        TapeAgent(model, aec=True, **{switch: "lm"})
+    with pytest.raises(ConfigError, match="no cost_model or merger"):
+        TapeAgent(model, aec=True, ablations={switch: part})

@@ -1,12 +1,16 @@
-"""f_theta by the model (``projector="lm"``): which states are one node of the plan graph."""
+"""f_theta by the model: ``--ablation merger=experiments.ablations.merger:LmMerger``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from experiments.ablations import require_ask
 from tape.budget import Resources
 from tape.engine.context import RoleContext
+from tape.engine.episode import Episode
+from tape.engine.project import Merger
+from tape.errors import ConfigError
 from tape.lm.base import Choice, Request
 from tape.protocols import State
 
@@ -18,7 +22,7 @@ _OFFERED, _LONGEST = 6, 600
 _NONE = "none"
 
 
-class LmMerger:
+class LmMerger(Merger):
     """f_theta (TAPE section 3.1): which states are one node of the plan graph; each new state is asked about once.
 
     States of equal keys are one node without a request. For every other new state the model chooses, among the most
@@ -29,7 +33,23 @@ class LmMerger:
         context: The episode's model and prompts; the prompt format must support ``ask``.
     """
 
+    @classmethod
+    def require(cls, roles: RoleContext) -> None:
+        """Refuse prompts without a question about states, and domains whose keys leave nothing to merge."""
+        require_ask(roles, MERGE_ROLE)
+        if roles.domain.outcomes is not None:
+            raise ConfigError(
+                f"merger: {type(roles.domain).__name__} declares the outcomes of actions, so its keys leave nothing to "
+                "merge"
+            )
+
+    @classmethod
+    def of(cls, episode: Episode) -> LmMerger:
+        """The merger of an episode."""
+        return cls(episode.roles)
+
     def __init__(self, context: RoleContext) -> None:
+        super().__init__(context.domain)
         self._context = context
         self._node: dict[str, str] = {}
         self._words: dict[str, frozenset[str]] = {}
