@@ -239,6 +239,8 @@ def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
     """Play one command in a temporary folder of its own."""
     hidden = ("PYTHONPATH", "PYTHONHASHSEED", "ALFWORLD_DATA")
     environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    if any("experiments." in part for part in argv):
+        environment["PYTHONPATH"] = str(NET.parent.parent)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tape-net-") as folder:
         place = Path(folder)

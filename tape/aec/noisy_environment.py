@@ -10,6 +10,7 @@ from typing import Any
 from tape.errors import ConfigError
 from tape.protocols import Domain, Environment, Observation, State
 from tape.protocols.domain import require_predicates
+from tape.protocols.hooks import NO_HOOKS, EpisodeHooks
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
 from tape.seeds import derive
@@ -45,8 +46,7 @@ class NoisyDomain(Domain, Predicates):
 
     key, render, project, admissible, cost = _of("_domain", "key", "render", "project", "admissible", "cost")
     destructive, spelled_out, task_text = _of("_domain", "destructive", "spelled_out", "task_text")
-    goal_test, contexts = _of("_domain", "goal_test", "contexts")
-    unseen, hypotheses, choices = _of("_domain", "unseen", "hypotheses", "choices")
+    goal_test, choices = _of("_domain", "goal_test", "choices")
     preconditions, effects, goals = _of("_true", "preconditions", "effects", "goals")
     rules, query, establishing = _of("_true", "rules", "query", "establishing")
 
@@ -58,6 +58,11 @@ class NoisyDomain(Domain, Predicates):
         self.deterministic, self.marks_destructive = domain.deterministic, domain.marks_destructive
         self.complete = self._true.complete
         self._first: frozenset[Predicate] | None = None
+
+    @property
+    def hooks(self) -> EpisodeHooks:
+        """Those of a domain with unseen things; others would tell what its grounder does not see."""
+        return self._domain.hooks if self._domain.hooks.unseen else NO_HOOKS
 
     def flips(self, predicate: Predicate) -> bool:
         """Whether this predicate gets a wrong value once it is grounded after the start."""

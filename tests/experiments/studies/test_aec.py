@@ -27,10 +27,10 @@ def test_a_noisy_environment_has_the_optional_parts_of_its_domain_and_no_others(
     env: Any = AlfworldEnvironment(load_games("packaged")[0])
     noisy = NoisyEnvironment(env, 0.5, 1).domain
     bare = NoisyDomain(BoxDomain(2), 0.5, 1)
-    for part in ("unseen", "goal_test", "contexts"):
-        assert getattr(noisy, part) is not None
-        assert getattr(bare, part) is None
-    assert noisy.features(Predicate("in", ("apple", "bed 1"))) == [("object", "apple"), ("receptacle", "bed")]
+    assert (noisy.goal_test is None, bare.goal_test is None) == (False, True)
+    assert (noisy.hooks.unseen, bare.hooks.unseen) == (True, False)
+    found = noisy.hooks.features(Predicate("in", ("apple", "bed 1")))
+    assert found == [("object", "apple"), ("receptacle", "bed")]
 
 
 def test_what_was_removed_is_explained_where_it_has_rows() -> None:
