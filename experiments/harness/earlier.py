@@ -1,4 +1,4 @@
-"""Published studies whose programme is gone: what played them, and the last commit that has it.
+"""Published studies and benchmarks whose programme is gone: what made them, and the last commit that has it.
 
 Their episodes and reports stay as they were anchored. Of a report, the tables that every report has are still computed
 again from the episodes; all else in it is held by its anchor.
@@ -23,36 +23,38 @@ BEFORE: Mapping[str, str] = {"aec_sweep": "ee2ff51"}
 """Studies whose programme was gone before."""
 
 STUDIES: Mapping[str, str] = {
-    "aec_calibration": "aec.calibration",
-    "aec_errors": "aec.errors",
-    "aec_models": "aec.models",
-    "aec_refine": "aec.refine",
-    "aec_sweep": "aec.sweep",
-    "agentdojo": "tools.agentdojo",
-    "alfworld": "aec.alfworld",
-    "bfcl": "tools.bfcl",
-    "cgdp_budget": "cgdp.budget",
-    "cgdp_gaps": "cgdp.gaps",
-    "cgdp_gate": "cgdp.gate",
-    "cgdp_interventions": "cgdp.interventions",
-    "cgdp_lm_gates": "cgdp.lm_gates",
-    "cgdp_long_transcripts": "cgdp.long_transcripts",
-    "cgdp_public": "cgdp.public",
-    "cgdp_repository": "cgdp.repository",
-    "development": "tape.development",
-    "general_lm": "general.general",
-    "general_lm_grounds": "general.general",
-    "general_lm_others": "general.general",
-    "reproduce": "tape.reproduce",
-    "sdp_ablation": "sdp.ablation",
-    "sdp_ablation-cascades": "sdp.ablation",
-    "sdp_validators.md": "sdp.validators",
-    "tool_chains.json": "tools.chains",
-    "travelplanner": "travelplanner.travelplanner",
-    "travelplanner-baselines": "travelplanner.travelplanner",
-    "web_qa": "sdp.web",
+    "aec_calibration": "experiments.studies.aec.calibration",
+    "aec_errors": "experiments.studies.aec.errors",
+    "aec_models": "experiments.studies.aec.models",
+    "aec_refine": "experiments.studies.aec.refine",
+    "aec_sweep": "experiments.studies.aec.sweep",
+    "agentdojo": "experiments.studies.tools.agentdojo",
+    "alfworld": "experiments.studies.aec.alfworld",
+    "bench_schedules.json": "experiments.benches.schedules",
+    "bench_solvers.json": "experiments.benches.solvers",
+    "bfcl": "experiments.studies.tools.bfcl",
+    "cgdp_budget": "experiments.studies.cgdp.budget",
+    "cgdp_gaps": "experiments.studies.cgdp.gaps",
+    "cgdp_gate": "experiments.studies.cgdp.gate",
+    "cgdp_interventions": "experiments.studies.cgdp.interventions",
+    "cgdp_lm_gates": "experiments.studies.cgdp.lm_gates",
+    "cgdp_long_transcripts": "experiments.studies.cgdp.long_transcripts",
+    "cgdp_public": "experiments.studies.cgdp.public",
+    "cgdp_repository": "experiments.studies.cgdp.repository",
+    "development": "experiments.studies.tape.development",
+    "general_lm": "experiments.studies.general.general",
+    "general_lm_grounds": "experiments.studies.general.general",
+    "general_lm_others": "experiments.studies.general.general",
+    "reproduce": "experiments.studies.tape.reproduce",
+    "sdp_ablation": "experiments.studies.sdp.ablation",
+    "sdp_ablation-cascades": "experiments.studies.sdp.ablation",
+    "sdp_validators.md": "experiments.studies.sdp.validators",
+    "tool_chains.json": "experiments.studies.tools.chains",
+    "travelplanner": "experiments.studies.travelplanner.travelplanner",
+    "travelplanner-baselines": "experiments.studies.travelplanner.travelplanner",
+    "web_qa": "experiments.studies.sdp.web",
 }
-"""By what is published, or was: the module below ``experiments.studies`` that made it."""
+"""By what is published, or was: the module that made it."""
 
 ALL, PAIRS = "All configurations", "Paired differences"
 
@@ -96,5 +98,5 @@ def text() -> str:
         there = RESULTS / name
         link = f"[{name}](../experiments/results/{name}{'/report.md' if there.is_dir() else ''})"
         commit = BEFORE.get(name, LAST)
-        rows.append((f"`experiments.studies.{module}` of commit `{commit}`", link if there.exists() else name))
+        rows.append((f"`{module}` of commit `{commit}`", link if there.exists() else name))
     return table(("programme", "results"), rows) + "\n\n"

@@ -127,7 +127,7 @@ def test_a_changed_setting_is_found(results: Path) -> None:
 def test_without_a_programme_common_tables_are_recomputed_and_all_else_is_held_by_the_anchor(
     results: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, table: str, column: str
 ) -> None:
-    monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "tape.sokoban"})
+    monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "experiments.studies.tape.sokoban"})
     assert [one.file for one in anchors.check(results)] == ["sokoban/report.md"], "not anchored yet"
     anchors.add(results, ["sokoban"], "kept")
     assert [*published.check(results), *anchors.check(results)] == []
@@ -139,7 +139,7 @@ def test_without_a_programme_common_tables_are_recomputed_and_all_else_is_held_b
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_without_a_programme_is_not_written_again(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "tape.sokoban"})
+    monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "experiments.studies.tape.sokoban"})
     assert all("sokoban" not in path.parts for path in published.write_again(results))
 
 
