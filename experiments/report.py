@@ -1,7 +1,7 @@
-"""Rebuilds everything derived of a run directory, or of a folder of them, without any model.
+"""Rebuilds everything derived of a run directory, without any model.
 
 ``python -m experiments.report DIR`` rewrites ``summary.*``, ``results.*``, ``report.md``, ``report.html`` and
-``plots/``, for one experiment or for a folder that ``experiments.studies.tape.reproduce`` made.
+``plots/`` of a study on Sokoban.
 
 ``python -m experiments.report --check`` recomputes every number and interval that is committed under
 ``experiments/results`` from the episodes that are committed beside (``*/episodes.parquet``); it names
@@ -24,19 +24,12 @@ from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import sections_of
 from experiments.studies.tape.catalogue import NAMES, find
-from experiments.studies.toy import report as toy
 from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.show.document import Section, write_report
+from tape.show.document import write_report
 
 MODULE = "experiments.report"
-TITLE = "TAPE on Sokoban with the bundled models, beside the paper"
-INTRODUCTION = (
-    "Every Sokoban figure and table of the TAPE paper, played with the bundled language models. Nothing is tuned, "
-    "dropped or played again; every table says how many episodes it counts. Where TAPE is below a baseline, or not "
-    "significantly different from it, the last part of each chapter says so."
-)
 
 
 def rebuild(path: Path) -> tuple[Experiment, Measured]:
@@ -57,33 +50,17 @@ def rebuild(path: Path) -> tuple[Experiment, Measured]:
     return find(name), Measured.load(directory, groups)
 
 
-def chapters(folder: Path) -> list[Section]:
-    """The chapters of a folder of run directories, in the order of the experiments, the toy analysis last."""
-    found = [(find(name), folder / name) for name in NAMES if (folder / name / "config.json").exists()]
-    sections = [Section("What this is", (INTRODUCTION,))]
-    for experiment, path in found:
-        sections += sections_of(experiment, rebuild(path)[1])
-    return [*sections, *toy.chapter(folder / toy.NAME)]
-
-
 def write(path: Path) -> list[Path]:
-    """Rebuild what is derived of a run directory, or of a folder of them.
+    """Rebuild what is derived of a run directory.
 
     Returns:
         The files of the report.
 
     Raises:
-        RunDirectoryError: There is neither.
+        RunDirectoryError: It holds no run of an experiment, or a run is going on in it.
     """
-    if (path / "config.json").exists():
-        experiment, measured = rebuild(path)
-        return write_report(path, experiment.title, sections_of(experiment, measured))
-    held = [name for name in NAMES if (path / name / "config.json").exists()]
-    if not held:
-        raise RunDirectoryError(f"{path} is neither a run directory nor a folder of experiments ({', '.join(NAMES)})")
-    for name in held:
-        write(path / name)
-    return write_report(path, TITLE, chapters(path))
+    experiment, measured = rebuild(path)
+    return write_report(path, experiment.title, sections_of(experiment, measured))
 
 
 def check(results: Path) -> int:
@@ -104,9 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__.splitlines()[0])
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "folder", type=Path, nargs="?", metavar="DIR", help="a run directory, or the folder of `reproduce`"
-    )
+    what.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="a run directory")
     what.add_argument("--check", action="store_true", help="compare what is published with its episodes")
     what.add_argument("--rewrite", action="store_true", help="write what is published anew from its episodes")
     what.add_argument("--anchor", nargs="+", metavar="NAME", help="anchor studies or files as they are now")

@@ -13,11 +13,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from experiments.harness import excerpts
+from experiments.harness import earlier, excerpts
 from experiments.harness.places import ROOT
 from experiments.settings_table import SECTIONS, settings_text
 from experiments.studies import gsm_hard
-from experiments.studies.sdp.web import web_text
 
 DOCS = ROOT / "docs"
 
@@ -25,7 +24,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "settings": settings_text,
     **{f"settings-{method}": partial(settings_text, method) for method in ("ablations", "aec", "sdp", "cgdp")},
     **{f"settings-{name}": made for name, made in SECTIONS.items()},
-    "web": web_text,
+    "earlier": earlier.text,
     **{f"gsm-hard-{caps}": partial(gsm_hard.table, caps) for caps in ("loose", "tight")},
 }
 """The tables that a function makes; all others are declared."""

@@ -31,6 +31,7 @@ import pytest
 from tape.agents.base import Agent
 from tape.plugins import load, names
 from tests.places import ROOT
+from tools.site.prompts import SEARCH, probed
 from tools.site.public import PUBLIC
 
 with contextlib.suppress(ImportError):  # its client hands servers the standard error of this moment: a real file
@@ -102,6 +103,11 @@ class Block:
     after: str = ""
 
 
+def still(page: Path) -> str:
+    """The text of a page without what it says an earlier commit has."""
+    return re.sub(r"`[^`]*` of\s+commit\s+`\w+`", "", page.read_text(encoding="utf-8"))
+
+
 def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page, in order."""
     found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
@@ -128,7 +134,7 @@ def commands(text: str) -> Iterator[str]:
 
 def inline(page: Path) -> Iterator[str]:
     """The commands in the text of a page: in back-ticks, and complete, that is with more than a module's name."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```.*?^```$", "", still(page), flags=re.DOTALL | re.MULTILINE)
     for code in re.findall(r"`([^`]+)`", text):
         command = " ".join(code.split())
         if re.match(r"(tape (models$|solvers$|\w+ \S)|python -m |make )", command):
@@ -212,7 +218,6 @@ def test_every_option_of_a_command_is_known(page: str, command: str, monkeypatch
 
 ELSEWHERE = {
     "envs.scienceworld.make_tasks": "it has no options",
-    "ablation --run": "it reads the run",
     "llama_cpp.server": "it is another package's",
 }
 """Commands without a parser of their own, and why."""
@@ -364,7 +369,14 @@ def test_data_can_be_read(language: str) -> None:
         assert read(block.text), block.page
 
 
-MADE = frozenset({"reference/cli.md", "reference/api/index.md", *(f"reference/api/{name}.md" for name in PUBLIC)})
+MADE = frozenset(
+    {
+        "reference/cli.md",
+        "reference/api/index.md",
+        *(f"reference/api/{name}.md" for name in PUBLIC),
+        *(f"reference/prompts/{name}.md" for name in (*probed(), SEARCH)),
+    }
+)
 """Pages that the site makes of the code."""
 
 
@@ -390,7 +402,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_files_and_modules_that_are_named_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+    text = still(page)
     for name in re.findall(r"`((?:tape|envs|solvers|experiments|tests|tools)/[\w./-]+)`", text):
         assert (ROOT / name).exists() or re.search(r"[A-Z]{3}", name), f"{name_of(page)} names {name}"
     for name in set(re.findall(r"(?<![\w.\[\"])((?:tape|envs|solvers|experiments)(?:\.\w+)+)", text)):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.harness import episodes, register
+from experiments.harness import earlier, episodes, register
 from experiments.harness.differences import Difference
 from experiments.harness.matrix import SEPARATOR
 from tape.errors import UnknownNameError
@@ -30,12 +30,6 @@ NOT_ANCHORED: Mapping[str, str] = {
     "png": "figures are drawn from what is anchored, and never compared",
 }
 """Files that no anchor holds, by name or ending, and why."""
-
-MADE_ONCE: Mapping[str, str] = {
-    "aec_sweep": "AEC's thresholds beside choices that were removed; last made by `experiments.studies.aec.sweep` of "
-    "commit `ee2ff51`; the episodes are there",
-}
-"""Studies whose report no programme makes any more, and why: it is anchored as it is."""
 
 COMMAND = "python -m experiments.report --anchor"
 SHOWN = 3
@@ -118,7 +112,7 @@ def _names(results: Path) -> set[str]:
 def _data(place: Path) -> Iterator[Path]:
     """The files at a place that are anchored."""
     for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
-        once = path.name == REPORT and path.parent.name in MADE_ONCE
+        once = path.name == REPORT and path.parent.name in earlier.STUDIES
         if path.is_file() and (once or not {path.name, path.suffix[1:]} & {*NOT_ANCHORED, register.COPY}):
             yield path
 

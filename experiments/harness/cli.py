@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from tape.budget import Budget
 from tape.cli.main import ended
 from tape.errors import TapeError, UnknownNameError
 from tape.interrupts import cleaning_up, interrupted, line, own_process
-from tape.lm.base import LanguageModel
 from tape.lm.bundled import sizes
 from tape.plugins import names
 from tape.runner.configurations import Configuration
@@ -49,7 +48,6 @@ def main(
     argv: Sequence[str] | None = None,
     *,
     arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None,
-    opened: Mapping[str, LanguageModel] | None = None,
 ) -> int:
     """Run one experiment.
 
@@ -57,8 +55,6 @@ def main(
         experiment: The experiment.
         argv: The command line; ``sys.argv`` by default.
         arguments: Adds options of the experiment's own.
-        opened: Models that no string opens, by the name that configurations have for them; they are scripted, and
-            played in this process alone.
 
     Returns:
         The exit code.
@@ -86,7 +82,7 @@ def main(
             print(dry_run([(experiment.name, experiment.configurations(options))]))
             return 0
         run_budget = Budget.parse(args.run_budget)
-        with open_pool(args.workers, cache=args.cache, prices=args.prices, opened=opened) as pool:
+        with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
             measured = play(
                 experiment,
                 options,

@@ -143,12 +143,24 @@ def _of_json(file: Path, path: str) -> Iterator[dict[str, Any]]:
     yield from walk(read_json(file, dict[str, Any]), path.split(".") if path else [], {})
 
 
-def _of_report(file: Path, heading: str) -> Iterator[dict[str, Any]]:
-    """The rows of the first table under a heading; the second column of a name is ``NAME 2``."""
-    _, _, rest = read_text(file).partition(f"# {heading}\n")
-    block = next((part for part in rest.lstrip().split("\n\n") if part.startswith("|")), "")
-    if not block:
+def _of_report(file: Path, heading: str) -> list[dict[str, Any]]:
+    found = rows_of(read_text(file), heading)
+    if not found:
         raise ExcerptError(f"{file} has no table under the heading {heading!r}")
+    return found
+
+
+def rows_of(report: str, heading: str) -> list[dict[str, Any]]:
+    """The rows of the first table under a heading, of another one by ``HEADING #2``; none where there is no such table.
+
+    The second column of a name is ``NAME 2``.
+    """
+    heading, _, number = heading.partition(" #")
+    _, _, rest = report.partition(f"# {heading}\n")
+    blocks = [part for part in rest.partition("\n#")[0].strip().split("\n\n") if part.startswith("|")]
+    if len(blocks) < int(number or 1):
+        return []
+    block = blocks[int(number or 1) - 1]
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines())
     head = [f"{name} {head[:i].count(name) + 1}" if name in head[:i] else name for i, name in enumerate(head)]
-    yield from ({k: int(v) if v.isdecimal() else v for k, v in zip(head, row, strict=True)} for row in rows)
+    return [{k: int(v) if v.isdecimal() else v for k, v in zip(head, row, strict=True)} for row in rows]

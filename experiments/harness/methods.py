@@ -90,19 +90,9 @@ REPLANNING = Method("Plan-and-Act, replanning", "plan_and_act_replan")
 BEST_REACT = Method("Best-of-4 ReAct", "best_of_n_react")
 BEST_PLAN_AND_ACT = Method("Best-of-4 Plan-and-Act", "best_of_n_plan_and_act")
 BEST_PLAN_SELECTS = {"ablations": {"selector": "experiments.ablations.selectors:PlanSelector"}}
-LM_SELECTOR = {"ablations": {"selector": "experiments.ablations.selectors:LmSelector"}}
 BEST_PLANS = Method("Best-of-4 plans", "tape", BEST_PLAN_SELECTS).on(PAPER.changes)
 """Best-of-N over plans: 4 plans are sampled, rolled out and scored, and the best one that fits is carried out as in the
 paper's algorithm; none are recombined."""
-LM_SELECTS = Method(f"{TAPE.label}, the LM selects", "tape", LM_SELECTOR)
-LM_SELECTED = (
-    f"**{LM_SELECTS.label}**: on the very graph on which the solver would; all before the selection is the same. The "
-    "LM is offered the sampled plans, for each end the path of fewest moves and those of least cost, and random "
-    "paths, in random order. General models are shown their states, scores, costs and what is left. The bundled models "
-    "cannot be: they know no prompt with scores or costs of plans, and choose among the same paths in the prompt by "
-    "which they plan. So their row says how they plan, not what a model makes of scores."
-)
-"""Stands beside every table with that row."""
 OPEN_LOOP = Method("open-loop plan", "open_loop")
 ALL_STEP = Method("TAPE+, replanning at every step", "tape_all_step")
 BASELINES = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, BEST_PLANS)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.harness import anchors, episodes
+from experiments.harness import anchors, earlier, episodes
 from experiments.harness.differences import Difference, differences
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured
@@ -30,11 +30,7 @@ PARTS = tuple(field.name for field in fields(Experiment) if field.type in ("str"
 Texts = Mapping[str, str]
 """What is derived: texts by file name within the folder of results."""
 
-OWN: Mapping[str, str] = {
-    "reproduce": "experiments.studies.tape.reproduce",
-    "aec_calibration": "experiments.studies.aec.calibration",
-    "toy": "experiments.studies.toy.report",
-}
+OWN: Mapping[str, str] = {"toy": "experiments.studies.toy.report"}
 """Folders of results whose files a module makes itself, by its function ``texts(folder, draw=False) -> Texts``."""
 
 KEPT: Mapping[str, str] = {
@@ -42,14 +38,11 @@ KEPT: Mapping[str, str] = {
     "bench_solvers.json": "times of solvers, instance by instance, in full; they differ from machine to machine",
     "bench_rcsp.json": "times of shortest paths, instance by instance, measured once",
     "bench_core.json": "times of the search before and after its parts became one, instance by instance, measured once",
-    "bench_session.json": "times of selecting anew, draw by draw, measured once",
     "bench_ledger.json": "a shared ledger at its cap, with simulated time, and its speed, measured once; no episodes",
     "bench_litellm.json": "LiteLLM's proxy with a ledger and with its own budget, measured once; no episodes",
     "bench_schedules.json": "times and gaps of schedules, and times of typed tools at once, measured once",
-    "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
-    "sdp_validators.md": "the table of sdp_validators.json",
+    "sdp_validators.md": "counts of verdicts on generated cases; no episodes are played",
     "test_set_runs.json": "the register of runs on the test sets; each entry is anchored",
-    "reproduce/toy.json": "a copy of toy/toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks, measured once",
     "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run, once; no episodes",
@@ -62,11 +55,8 @@ KEPT: Mapping[str, str] = {
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "gsm_hard_programs.json": "answers of a real model to public problems, problem by problem, measured once",
     "own_tools.json": "answers of a real model to questions over tools, question by question, measured once",
-    "reader.json": "what models read from paragraphs, question by question, measured once; no episodes",
     anchors.FILE: "the chain of anchors; it says what was published, and when",
     "recorded.json": "figures of programmes that are gone or measured by hand, with date and commit",
-    "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
-    **{f"{name}/{REPORT}": why for name, why in anchors.MADE_ONCE.items()},
 }
 """Published files that are no tables of episodes, and what they are instead."""
 
@@ -120,6 +110,9 @@ def check(results: Path) -> list[Difference]:
     ]
     makers += [
         (name, partial(_own(module), results / name)) for name, module in OWN.items() if (results / name).is_dir()
+    ]
+    makers += [
+        (name, partial(_earlier, results / name)) for name in earlier.STUDIES if (results / name / REPORT).is_file()
     ]
     for name, texts in makers:
         try:
@@ -175,6 +168,10 @@ def _write(file: Path) -> list[Path]:
     return write_report(file.parent, experiment.title, sections_of(experiment, measured), html_too=False)
 
 
+def _earlier(folder: Path) -> Texts:
+    return {REPORT: earlier.computed_again(folder, REPORT)}
+
+
 def _own(module: str) -> Callable[..., Texts]:
     found: Callable[..., Texts] = importlib.import_module(module).texts
     return found
@@ -183,7 +180,7 @@ def _own(module: str) -> Callable[..., Texts]:
 def _standard(results: Path) -> Iterator[Path]:
     """The files of episodes of all studies that are published the common way."""
     files = sorted(results.glob(f"*/{episodes.FILE}"))
-    return (file for file in files if file.parent.name not in {*OWN, *anchors.MADE_ONCE})
+    return (file for file in files if file.parent.name not in {*OWN, *earlier.STUDIES})
 
 
 def _texts(results: Path) -> list[str]:

@@ -50,19 +50,9 @@ OWN_PARTS = {
 }
 """By environment the option that names a part of our own tasks, and the one that reads public ones."""
 DESK = "desk.json"
-"""The file with the requests of the service desk (experiments/studies/general)."""
+"""The file with the requests of the service desk (experiments/desk.json)."""
 LOCOMO_HELD_OUT = "locomo-public-held-out"
 """Questions of a public file by ``--categories``: what is played by default was used for development."""
-SETS = (
-    *TEST_SETS,
-    SCIENCEWORLD,
-    OFFICIAL_GAMES,
-    *(f"{environment}-test" for environment in BY_PART),
-    DESK,
-    LOCOMO_HELD_OUT,
-    *(f"{environment}-test" for environment in OWN_PARTS),
-)
-"""What is listed."""
 
 
 def test_set(spec: RunSpec) -> str | None:

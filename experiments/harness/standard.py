@@ -10,7 +10,7 @@ from experiments.harness import register
 from experiments.harness.elapsed import in_all, sittings
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured, Record
-from experiments.harness.methods import LM_SELECTED, LM_SELECTS, PAPER, SIMULATOR, TAPE, TAPE_PLUS
+from experiments.harness.methods import PAPER, SIMULATOR, TAPE, TAPE_PLUS
 from tape.show.document import Bullets, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import Paired, clustered
@@ -175,8 +175,6 @@ def sections_of(experiment: Experiment, measured: Measured) -> list[Section]:
         first.append(f"Test levels: {named}; every run on them is listed in `{register.COPY}`.")
     if {PAPER.label, TAPE.label} <= set(measured.methods()):
         first.append(TAPE_PLUS)
-    if LM_SELECTS.label in measured.methods():
-        first.append(LM_SELECTED)
     sections = [Section(experiment.title, tuple(first))]
     sections += experiment.sections(measured)
     sections.append(Section("All configurations", (results_table(measured),), level=3))

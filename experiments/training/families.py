@@ -10,7 +10,6 @@ from envs.alfworld.prompts import lexicon as household
 from experiments.training.alfworld import data as household_lm_data
 from experiments.training.chains import data as chains_lm_data
 from experiments.training.packing import Batch
-from experiments.training.search import data as search_lm_data
 from experiments.training.sokoban import data as lm_data
 
 
@@ -46,11 +45,7 @@ HOUSEHOLD = Family(
 
 CHAINS = Family(chains_lm_data.WORDS, chains_lm_data.batch, 256, [], "after", "chains", "requests of tool_chains")
 
-SEARCH = Family(
-    search_lm_data.WORDS, search_lm_data.batch, search_lm_data.WINDOW, [], "after", "search", "roles of search agents"
-)
-
 
 def family_of(size: str) -> Family:
     """The family of a size of :data:`experiments.training.train.SIZES`."""
-    return {"household": HOUSEHOLD, "chains": CHAINS, "search": SEARCH}.get(size, SOKOBAN)
+    return {"household": HOUSEHOLD, "chains": CHAINS}.get(size, SOKOBAN)

@@ -26,7 +26,6 @@ class Sequence:
         position: Position of each token in its own prompt.
         label: Target id of the *next* token where it is trained on, else -100.
         optimal: Bit mask of all optimal actions where the target is a plan step, else 0.
-        shown: How many tokens of the state each token of a query sees.
     """
 
     vocabulary: Mapping[str, int]
@@ -35,7 +34,6 @@ class Sequence:
     position: list[int] = field(default_factory=list)
     label: list[int] = field(default_factory=list)
     optimal: list[int] = field(default_factory=list)
-    shown: list[int] = field(default_factory=list)
 
     def prefix(self, words: list[str]) -> None:
         """Append the state."""
@@ -44,18 +42,16 @@ class Sequence:
         self.position += range(len(words))
         self.label += [-100] * len(words)
         self.optimal += [0] * len(words)
-        self.shown += [0] * len(words)
 
-    def query(self, prompt: Words, answer: Words, optimal: list[int] | None = None, *, upto: int | None = None) -> None:
+    def query(self, prompt: Words, answer: Words, optimal: list[int] | None = None) -> None:
         """Append a query and its answer, of which only the answer and its end are trained on.
 
         Args:
             prompt: The query.
             answer: Its answer.
             optimal: Masks of the optimal actions, of an answer that is a plan.
-            upto: How many tokens of the state it sees; all by default.
         """
-        start = self.segment.count(0) if upto is None else upto
+        start = self.segment.count(0)
         number = self.segment[-1] + 1
         words = [*prompt, *answer]
         self.ids += [self.vocabulary[w] for w in words]
@@ -64,7 +60,6 @@ class Sequence:
         self.label += [-100] * (len(prompt) - 1) + [self.vocabulary[w] for w in answer] + [self.vocabulary[EOS]]
         masks = optimal or [0] * len(answer)
         self.optimal += [0] * (len(prompt) - 1) + masks + [0]
-        self.shown += [start] * len(words)
 
 
 ROW = 96
@@ -98,12 +93,11 @@ def collate(sequences: list[Sequence], pad_id: int, size: int = ROW) -> Batch:
     segment = pad("segment", -1)
     same_document = document[:, :, None] == document[:, None, :]
     same_segment = segment[:, :, None] == segment[:, None, :]
-    position = pad("position", 0)
-    state = (segment == 0)[:, None, :] & (position[:, None, :] < pad("shown", 0)[:, :, None])
+    state = (segment == 0)[:, None, :]
     causal = torch.ones(width, width, dtype=torch.bool).tril()
     return {
         "ids": pad("ids", pad_id),
-        "position": position,
+        "position": pad("position", 0),
         "label": pad("label", -100),
         "optimal": pad("optimal", 0),
         "mask": (same_document & (same_segment | state) & causal)[:, None],

@@ -1,7 +1,7 @@
 """The bundled LMs' tokenizers: one token per word and a space before or after it.
 
 ``python -m experiments.training.tokenizer FAMILY FILE`` writes one; FAMILY is
-``sokoban``, or a size of another family such as ``search``.
+``sokoban``, or a size of another family such as ``household``.
 """
 
 from __future__ import annotations

@@ -22,8 +22,6 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from experiments.training.families import Family, family_of
 from experiments.training.packing import EOS, PAD
 from experiments.training.tokenizer import build
-from tape.lm.bundled import checkpoint_folder
-from tape.reading import read_json
 
 SIZES = {
     "nano": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 6_000},
@@ -31,7 +29,6 @@ SIZES = {
     "base": {"hidden": 192, "layers": 8, "heads": 6, "inner": 512, "steps": 6_500},
     "household": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 1_900},
     "chains": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 800},
-    "search": {"hidden": 160, "layers": 6, "heads": 5, "inner": 448, "steps": 1_800},
 }
 
 
@@ -54,8 +51,6 @@ class Recipe:
     clip: float = 1.0
     restarts: tuple[int, ...] = ()
     """Steps at which a finished run was extended: its learning rate rose again to the longer run's."""
-    base: str = ""
-    """The bundled model whose weights it begins with, at the step that its card names."""
 
 
 def config(size: str) -> LlamaConfig:
@@ -105,11 +100,9 @@ def loss_of(model: LlamaForCausalLM, batch: dict[str, torch.Tensor], actions: Se
     return torch.where(optimal > 0, soft, hard).mean()
 
 
-def learning_rate(step: int, steps: int, *, lr: float, warmup: int, decay_from: float, begun: int = 0) -> float:
-    """Warm up from step ``begun`` on, hold, then from a share of the steps on fall linearly to nothing."""
+def learning_rate(step: int, steps: int, *, lr: float, warmup: int, decay_from: float) -> float:
+    """Warm up, hold, then from a share of the steps on fall linearly to nothing."""
     start = int(steps * decay_from)
-    if begun <= step < begun + warmup // 4 and begun:
-        lr *= (step - begun + 1) / (warmup // 4)
     if step < warmup:
         return lr * (step + 1) / warmup
     return lr if step < start else lr * max(0.0, (steps - step) / (steps - start))
@@ -158,11 +151,6 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 25) -> None:
             opt.load_state_dict(state)
         first, seconds = saved["step"], saved["seconds"]
         print(f"resuming at step {first}", flush=True)
-    elif recipe.base:
-        folder = checkpoint_folder(recipe.base)
-        model.load_state_dict(LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).state_dict())
-        first = int(read_json(folder / "card.json", dict[str, Any])["architecture"]["steps"])
-        recipe = replace(recipe, restarts=(first,))
     ladder = {recipe.steps // 8, recipe.steps // 4, recipe.steps // 2, recipe.steps}
     began, total = time.monotonic() - seconds, 0.0
     try:
@@ -171,14 +159,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 25) -> None:
             loss = loss_of(model, batch, family.actions)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-            rate = learning_rate(
-                step,
-                recipe.steps,
-                lr=recipe.lr,
-                warmup=recipe.warmup,
-                decay_from=recipe.decay_from,
-                begun=recipe.restarts[0] if recipe.base else 0,
-            )
+            rate = learning_rate(step, recipe.steps, lr=recipe.lr, warmup=recipe.warmup, decay_from=recipe.decay_from)
             for opt in opts:
                 opt.param_groups[0]["lr"] = rate
                 opt.step()
@@ -239,12 +220,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="optimizer steps; the size's own by default")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lr", type=float, default=Recipe.lr)
-    parser.add_argument("--base", default="", metavar="NAME", help="go on from the weights of bundled:NAME")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    recipe = Recipe(args.size, args.steps or SIZES[args.size]["steps"], args.seed, lr=args.lr, base=args.base)
+    recipe = Recipe(args.size, args.steps or SIZES[args.size]["steps"], args.seed, lr=args.lr)
     train(recipe, args.out, device)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from operator import attrgetter
 from typing import Any
 
@@ -15,25 +15,10 @@ from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
 from tape.seeds import derive
 
-Rates = float | Mapping[str, float]
-"""The chance that a grounded value is wrong: one for all predicates, or one for each name of a predicate."""
-
 
 def grounded_later(start: Collection[Predicate], now: Collection[Predicate]) -> frozenset[Predicate]:
     """Q: the predicates grounded at commitment but not at the start (AEC eq. 7, as reconstructed [ours])."""
     return frozenset(now) - frozenset(start)
-
-
-def rate_of(predicate: Predicate, rates: Rates) -> float:
-    """The error rate of one predicate.
-
-    Raises:
-        ConfigError: It is not within [0, 1].
-    """
-    rate = rates.get(predicate.name, 0.0) if isinstance(rates, Mapping) else rates
-    if not 0.0 <= rate <= 1.0:
-        raise ConfigError(f"the error rate of {predicate.name}: expected a number within [0, 1], got {rate!r}")
-    return rate
 
 
 def _of(part: str, *names: str) -> Any:
@@ -46,19 +31,17 @@ class NoisyDomain(Domain, Predicates):
 
     The error is simulated: results have to say so. Only values of :meth:`ground` are flipped, and never those of
     predicates that are grounded in the first state. Name and seed decide once whether a predicate is flipped: its value
-    is then the opposite of the true one for the whole episode, also after actions have changed it. Every episode needs
-    a new instance.
+    is then the opposite of the true one for the whole episode, also after actions have changed it. Conclusions of the
+    domain's rules are revealed and flipped too, so a wrong query may also assert something that is absent. Every
+    episode needs a new instance.
 
     Args:
         domain: The domain.
-        rates: The chance of being flipped.
+        rate: The chance of being flipped.
         seed: Seed of the episode.
-        start: The first state; by default the first one that is grounded.
-        closed: Whether conclusions of the domain's rules are revealed and flipped too. If a grounder asserts only what
-            is present, a wrong query may then also assert something that is absent.
 
     Raises:
-        ConfigError: A rate is not within [0, 1].
+        ConfigError: The rate is not within [0, 1].
     """
 
     key, render, project, admissible, cost = _of("_domain", "key", "render", "project", "admissible", "cost")
@@ -67,33 +50,24 @@ class NoisyDomain(Domain, Predicates):
     preconditions, effects, goals = _of("_true", "preconditions", "effects", "goals")
     rules, query, establishing = _of("_true", "rules", "query", "establishing")
 
-    def __init__(
-        self, domain: Domain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
-    ) -> None:
-        for name in rates if isinstance(rates, Mapping) else ("every predicate",):
-            rate_of(Predicate(name), rates)
-        self._domain, self._rates, self._seed = domain, rates, seed
+    def __init__(self, domain: Domain, rate: float, seed: int) -> None:
+        if not 0.0 <= rate <= 1.0:
+            raise ConfigError(f"the error rate of queries: expected a number within [0, 1], got {rate!r}")
+        self._domain, self._rate, self._seed = domain, rate, seed
         self._true = require_predicates(domain, "a simulated query error")
         self.deterministic, self.marks_destructive = domain.deterministic, domain.marks_destructive
         self.complete = self._true.complete
-        self._closed = closed
-        self._first: frozenset[Predicate] | None = None if start is None else frozenset(self._truth(start))
-        self._seen: set[Predicate] = set()
+        self._first: frozenset[Predicate] | None = None
 
     @property
     def hooks(self) -> EpisodeHooks:
         """Those of a domain with unseen things; others would tell what its grounder does not see."""
         return self._domain.hooks if self._domain.hooks.unseen else NO_HOOKS
 
-    @property
-    def flipped(self) -> frozenset[Predicate]:
-        """The predicates whose wrong value was returned so far."""
-        return frozenset(predicate for predicate in self._seen if self.flips(predicate))
-
     def flips(self, predicate: Predicate) -> bool:
         """Whether this predicate gets a wrong value once it is grounded after the start."""
         drawn = random.Random(derive(self._seed, "simulated query error", predicate)).random()
-        return drawn < rate_of(predicate, self._rates)
+        return drawn < self._rate
 
     def ground(self, state: State) -> Assignment:
         """The domain's grounding with the simulated errors."""
@@ -101,13 +75,12 @@ class NoisyDomain(Domain, Predicates):
         if self._first is None:
             self._first = frozenset(known)
         later = grounded_later(self._first, known)
-        self._seen |= later
         return {name: value != (name in later and self.flips(name)) for name, value in known.items()}
 
     def _truth(self, state: State) -> Assignment:
         """The grounding without errors."""
         known = dict(self._true.ground(state))
-        grows = self._closed
+        grows = True
         while grows:
             before = len(known)
             for rule in self._true.rules():
@@ -130,7 +103,7 @@ class NoisyEnvironment(Environment):
 
     Args:
         inner: The environment; its domain declares predicates.
-        rates: The chance of being wrong.
+        rate: The chance of being wrong.
         seed: Seed of the episode.
     """
 
@@ -139,12 +112,12 @@ class NoisyEnvironment(Environment):
 
     prompt_format, step, success, close = _of("inner", "prompt_format", "step", "success", "close")
 
-    def __init__(self, inner: Environment, rates: Rates, seed: int) -> None:
-        self.inner, self._rates, self._seed = inner, rates, seed
+    def __init__(self, inner: Environment, rate: float, seed: int) -> None:
+        self.inner, self._rate, self._seed = inner, rate, seed
         self.domain = self._noisy(seed)
 
     def _noisy(self, seed: int) -> NoisyDomain:
-        return NoisyDomain(self.inner.domain, self._rates, seed, closed=True)
+        return NoisyDomain(self.inner.domain, self._rate, seed)
 
     def reset(self, seed: int) -> Observation:
         """As the environment, with the errors of this episode."""

@@ -2,7 +2,7 @@
 
 Of every episode that failed, the last path is looked at (:func:`lost_at`): whether there was one, whether it led to a
 predicted goal, and how it was left. That shows where an episode stopped, not which step was the mistake; for Sokoban an
-exact oracle finds that (``docs/evidence/error-analysis.md``).
+exact oracle finds that.
 """
 
 from __future__ import annotations

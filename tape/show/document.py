@@ -44,21 +44,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot: drawn from data, or a PNG that exists already, or whatever is drawn into files.
+    """A plot: drawn from data, or a PNG that exists already.
 
     Attributes:
         name: Its file name without suffix, unique in a report.
         caption: What it shows.
         plot: What to draw.
         file: A finished PNG instead.
-        draws: Draws it into the given files instead, their format by their suffix.
     """
 
     name: str
     caption: str
     plot: Plot | None = None
     file: Path | None = None
-    draws: Callable[[Sequence[Path]], None] | None = None
 
 
 Block = str | Bullets | Table | Figure
@@ -93,8 +91,6 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], *, html_
         drawn = [png, png.with_suffix(".svg")] if html_too else [png]
         if figure.plot is not None:
             draw(figure.plot, drawn)
-        elif figure.draws is not None:
-            figure.draws(drawn)
         elif figure.file is not None:
             drawn = [png]
             png.parent.mkdir(parents=True, exist_ok=True)

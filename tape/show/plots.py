@@ -1,7 +1,7 @@
 """Plots as data, and one function that draws them: readable in print, without colour, the same file every time.
 
-A plot is a row of panels of one kind. Bars carry their names on the axis and their values at their ends; lines and
-points are named beside their right ends, and differ by marker, dashes and shade.
+A plot is a row of panels of one kind. Bars carry their names on the axis and their values at their ends; lines are
+named beside their right ends, and differ by marker, dashes and shade.
 """
 
 from __future__ import annotations
@@ -61,11 +61,10 @@ class Plot:
     """A row of panels.
 
     Attributes:
-        kind: ``bars`` (one value per series), ``lines`` or ``points``.
+        kind: ``bars`` (one value per series) or ``lines``.
         panels: The frames; they share their scales.
         value: What the values are.
-        across: What the horizontal positions are (lines and points).
-        ticks: Names of the positions 0, 1, .. of lines; without them the positions are numbers.
+        across: What the horizontal positions of lines are.
         top: Highest value on the scale; None fits the data.
     """
 
@@ -73,7 +72,6 @@ class Plot:
     panels: tuple[Panel, ...]
     value: str
     across: str = ""
-    ticks: tuple[str, ...] = ()
     top: float | None = 1.0
 
 
@@ -89,7 +87,7 @@ def draw(plot: Plot, files: Sequence[Path]) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    kinds = {"bars": _bars, "lines": _lines, "points": _points}
+    kinds = {"bars": _bars, "lines": _lines}
     if plot.kind not in kinds:
         raise ValueError(f"a plot is one of {', '.join(kinds)}, not {plot.kind!r}")
     with mpl.rc_context(
@@ -147,7 +145,7 @@ def _bars(plot: Plot, plt: Any) -> Any:
 
 def _lines(plot: Plot, plt: Any) -> Any:
     """One line per series with intervals, named at its right end."""
-    figure, frames = _frames(plt, len(plot.panels), (6.6 if plot.ticks else 5.6, 3.6), 2)
+    figure, frames = _frames(plt, len(plot.panels), (5.6, 3.6), 2)
     top = plot.top or max((v.high for p in plot.panels for s in p.series for v in s.values if v), default=1.0)
     for axes, panel in zip(frames, plot.panels, strict=True):
         spots = [x for series in panel.series for x in series.xs] or [0.0]
@@ -172,43 +170,11 @@ def _lines(plot: Plot, plt: Any) -> Any:
         axes.set_xlim(low - 0.06 * wide, low + 1.7 * wide)
         axes.set_ylim(-0.02 * top, 1.04 * top)
         _name(axes, ends, low + 1.1 * wide, top)
-        at = list(range(len(plot.ticks))) if plot.ticks else sorted(set(spots))
-        axes.set_xticks(at, list(plot.ticks) or [f"{x:g}" for x in at], fontsize=7.5)
+        at = sorted(set(spots))
+        axes.set_xticks(at, [f"{x:g}" for x in at], fontsize=7.5)
         axes.set_title(panel.title, fontsize=9)
         axes.set_xlabel(plot.across, fontsize=8, loc="left")
         axes.set_ylabel(plot.value, fontsize=8)
-        _finish(axes, "y")
-    return figure
-
-
-def _points(plot: Plot, plt: Any) -> Any:
-    """One point per series with its interval, named at the right side."""
-    figure, frames = _frames(plt, len(plot.panels), (6.2, 4.2), 2)
-    spots = [x for panel in plot.panels for series in panel.series for x in series.xs] or [0.0, 1.0]
-    low, high = min(spots), max(spots)
-    wide = (high - low) or 1.0
-    for axes, panel in zip(frames, plot.panels, strict=True):
-        ends = []
-        for number, series in enumerate(panel.series):
-            value = series.values[0] if series.values else None
-            if value is None:
-                continue
-            fill = {"strong": STRONG, "bound": BOUND}.get(series.role, PLAIN)
-            marker = _marker(series, number)
-            axes.vlines(series.xs[0], value.low, value.high, color="#777777", linewidth=0.8)
-            # Ours is small and on top, the bound large and below: both are seen where they fall together.
-            size, order = {"strong": (5.5, 6), "bound": (10.0, 3)}.get(series.role, (7.0, 4))
-            style = {"color": fill, "markeredgecolor": "black", "markersize": size, "zorder": order}
-            axes.plot(series.xs[0], value.at, marker=marker, **style)
-            ends.append((series.xs[0], value.at, series, marker))
-        axes.set_xlim(low - 0.08 * wide, low + 1.75 * wide)
-        top = plot.top or 1.0
-        axes.set_ylim(-0.02 * top, 1.04 * top)
-        _name(axes, ends, low + 1.15 * wide, top)
-        axes.set_title(panel.title, fontsize=9)
-        axes.set_xlabel(plot.across, fontsize=8, loc="left")
-        axes.set_ylabel(plot.value, fontsize=8)
-        axes.set_xticks([tick for tick in axes.get_xticks() if low - 0.08 * wide <= tick <= low + 1.08 * wide])
         _finish(axes, "y")
     return figure
 

@@ -45,12 +45,9 @@ def make_run(
 
 
 def measured(name: str, path: Path, solves: Solves, levels: int = 3) -> Measured:
-    """A made-up run of a study; it has no traces, so the stage that lost an episode is given."""
+    """A made-up run of a study."""
     directory = RunDirectory(make_run(find(name), path, solves, options(limit=levels)))
-    found = Measured.load(directory, write_derived(directory))
-    for record in (record for records in found.records.values() for record in records):
-        found.note(record, "lost", lambda: "sampling")
-    return found
+    return Measured.load(directory, write_derived(directory))
 
 
 def line(configuration: Configuration, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,6 @@ def test_an_experiment_stops_at_its_budget_and_goes_on_with_a_larger_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--limit", "1", "--seeds", "1", "--models", "bundled:nano", "--out", str(tmp_path / "run"), "--quiet"]
-    assert cli.main(find("tradeoff"), [*arguments, "--run-budget", "calls=30"]) == 3
+    assert cli.main(find("sokoban"), [*arguments, "--run-budget", "calls=30"]) == 3
     assert "larger --run-budget" in capsys.readouterr().err
-    assert cli.main(find("tradeoff"), [*arguments, "--run-budget", "calls=100000"]) == 0
+    assert cli.main(find("sokoban"), [*arguments, "--run-budget", "calls=100000"]) == 0

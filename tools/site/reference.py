@@ -1,4 +1,4 @@
-"""Pages of the reference that are made of the code: the public names, and the command line."""
+"""Pages of the reference that are made of the code: the public names, the command line, and the prompts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 from tape.cli.main import COMMANDS
+from tools.site import prompts
 from tools.site.public import PUBLIC
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ def pages() -> dict[str, str]:
     made = {f"reference/api/{name}.md": _names(name) for name in PUBLIC}
     made["reference/api/index.md"] = _overview()
     made["reference/cli.md"] = _command_line()
-    return made
+    return made | prompts.pages()
 
 
 def _names(name: str) -> str:

@@ -13,23 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.harness import tightness
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
-from experiments.studies.aec import baselines
-from experiments.studies.aec import refinement as aec_refinement
-from experiments.studies.aec.methods import (
-    AEC,
-    CALIBRATED_LABEL,
-    CAP,
-    OFFICIAL,
-    RULES_LABEL,
-    methods,
-    named,
-)
+from experiments.studies.aec.methods import AEC, CAP, METHODS, OFFICIAL, named
 from experiments.studies.aec.tables import by_model
 from tape.protocols import Task
 from tape.protocols.domain import require_predicates
@@ -70,31 +59,18 @@ def declared_tasks(environment: str, own: Mapping[str, Any]) -> tuple[Task, ...]
 
 
 def configurations(
-    environment: str,
-    chosen: Mapping[str, Any],
-    refinement: Path,
-    options: Options,
-    *,
-    quick: bool = False,
-    further: bool = False,
+    environment: str, chosen: Mapping[str, Any], options: Options, *, quick: bool = False
 ) -> list[Configuration]:
-    """Every method with every model on all sets; ``further`` baselines too, where they are asked for."""
-    found = []
+    """Every method with every model on all sets."""
     sets = settings_of(environment, chosen)
     played = {name: declared_tasks(environment, own)[: options.limit] for name, own in sets.items()}
     played = {name: spread(tasks, QUICK if quick else None) for name, tasks in played.items()}
-    for model in options.models:
-        refined = aec_refinement.find(refinement, environment, options.identify(model).identity)
-        for setting, tasks in played.items():
-            own = sets[setting]
-            found += [
-                configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=tasks)
-                for method in methods(refined)
-            ]
-            if further:
-                where = {"environment": environment, "own": own, "setting": setting}
-                found += baselines.configurations(model, options, refined, tasks, where)
-    return found
+    return [
+        configuration(method, model, options, environment=environment, own=sets[name], setting=name, tasks=tasks)
+        for model in options.models
+        for name, tasks in played.items()
+        for method in METHODS
+    ]
 
 
 def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Options) -> list[Configuration]:
@@ -110,18 +86,7 @@ def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Option
 
 
 def sections(measured: Measured) -> list[Section]:
-    found = [Section("What the rows are", (named(measured.methods()),), level=3), *by_model(measured, "aec")]
-    found += baselines.sections(measured)
-    if {spec.environment for spec in measured.specs.values()} == {ALFWORLD}:
-        found.append(tightness.by_category(measured, "By type of task", lambda task: str(task.facts["task"])))
-    missing = [label for label in (RULES_LABEL, CALIBRATED_LABEL) if label not in measured.methods()]
-    if missing:
-        text = (
-            f"Left out: {' and '.join(missing)}. They need what `python -m experiments.studies.aec.refine` learns from "
-            "failures with the same model in the same environment (`aec_refinement.json`)."
-        )
-        found.append(Section("What is not measured", (text,), level=3))
-    return found
+    return [Section("What the rows are", (named(measured.methods()),), level=3), *by_model(measured, "aec")]
 
 
 EXPERIMENT = Experiment(
@@ -136,7 +101,7 @@ EXPERIMENT = Experiment(
         "same for all."
     ),
     models=("bundled:household",),
-    configurations=partial(configurations, ALFWORLD, {}, aec_refinement.FILE),
+    configurations=partial(configurations, ALFWORLD, {}),
     sections=sections,
     pairs=against(AEC.label),
     paper=(
@@ -172,9 +137,7 @@ def _run(given: list[str]) -> int:
         if first.official or first.environment != ALFWORLD:
             parser.set_defaults(out=Path("runs") / f"aec-{'official' if first.official else first.environment}")
 
-    made = partial(
-        configurations, first.environment, chosen, first.refinement, quick=first.quick, further=first.baselines
-    )
+    made = partial(configurations, first.environment, chosen, quick=first.quick)
     played = replace(EXPERIMENT, models=(plugin.model,), configurations=made)
     if first.official:
         played = replace(
@@ -205,7 +168,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--environment", default=ALFWORLD, metavar="NAME", help="one that declares predicates (default: alfworld)"
     )
-    parser.add_argument("--baselines", action="store_true", help="also Reflexion, WKM-like and WALL-E-like")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of every set, of all types")
     parser.add_argument(
         "--official",
@@ -213,13 +175,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="DIR",
         help="play these folders of official ALFWorld games alone, each as a set, with ReAct, TAPE and AEC",
-    )
-    parser.add_argument(
-        "--refinement",
-        type=Path,
-        default=aec_refinement.FILE,
-        metavar="FILE",
-        help="what experiments.studies.aec.refine has learned (default: the committed file, if there is one)",
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from experiments.harness import methods as harness
 from experiments.harness.methods import GUARD, OPEN_LOOP, REACT, REPLANNING, Method
-from experiments.studies.aec.refinement import Refined
 
 CAP = 50
 """Replanning rounds that a failed episode is counted with: the commands of ALFWorld's customary budget."""
@@ -30,8 +29,6 @@ BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), PAPER, TAPE, BELIEF)
 VERIFIED = (QUERY_ALL, NO_GATING, AEC)
 OFFICIAL = (REACT.on(GUARD), PAPER, TAPE, AEC)
 """What plays all official games that are given."""
-BACKBONES = (PAPER, TAPE, BELIEF, QUERY_ALL, AEC)
-"""What other backbones are played with."""
 
 NAMES = (
     f"{harness.TAPE_PLUS} Neither verifies; all that do, and those that believe, plan as {harness.TAPE.label} does. "
@@ -41,33 +38,21 @@ NAMES = (
 REMOVED = {
     "AEC, wordings": "took how far the model's probabilities differ between wordings of a question for its uncertainty",
     "AEC-joint": "chose queries and path together",
+    "belief only, learned rules": "overrode predictions by rules learned from those that failed in training games",
+    "AEC, calibrated": "calibrated predictions on training games",
+    "Reflexion, one budget": "is ReAct in trials that share the steps of an episode; after a failure the world is "
+    "reset, and what changed nothing, led back or ended the trial is left out",
+    "Reflexion, 3 trials of a full budget": "has three times the steps of all other rows",
+    "WKM-like": "plans as the paper's algorithm, sets plans aside that disagree with the model's predictions, and "
+    "verifies nothing; WKM itself has a fine-tuned knowledge model",
+    "WALL-E-like": "is WKM-like with learned rules; WALL-E itself has rules as code that a model writes",
 }
-"""Methods that are no longer played, because no measurement showed that they matter; published rows name them."""
+"""Methods that are no longer played; published rows name them."""
 
-RULES_LABEL = "belief only, learned rules"
-CALIBRATED_LABEL = "AEC, calibrated"
-
-
-def with_rules(rules: str) -> Method:
-    """Belief-only with rules learned from failures (the WALL-E-like case)."""
-    return _tape(RULES_LABEL, aec={**BLIND, "learned_rules": rules})
-
-
-def calibrated(calibration: str) -> Method:
-    """AEC with calibrated predictions."""
-    return _tape(CALIBRATED_LABEL, aec={"calibration": calibration})
+METHODS = (*BASELINES, *VERIFIED)
 
 
 def named(played: Collection[str]) -> str:
     """What the rows of these methods are, for the text beside a table."""
     removed = "; ".join(f"**{label}** {what}" for label, what in REMOVED.items() if label in played)
-    return f"{NAMES} Measured, and removed since (docs/evidence/aec.md): {removed}." if removed else NAMES
-
-
-def methods(refined: Refined | None) -> tuple[Method, ...]:
-    """All methods; those that need what was learned are left out without it."""
-    found = [*BASELINES, *VERIFIED]
-    if refined is not None:
-        found.insert(found.index(QUERY_ALL), with_rules(refined.rules.to_json()))
-        found.insert(found.index(AEC) + 1, calibrated(refined.calibration.to_json()))
-    return tuple(found)
+    return f"{NAMES} Measured before, and no longer played (docs/evidence/aec.md): {removed}." if removed else NAMES

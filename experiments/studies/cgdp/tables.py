@@ -1,50 +1,39 @@
-"""What the tables of the studies of search agents have in common: measures, and differences on the same questions."""
+"""The tables of the study on memory: measures, and differences on the same questions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from statistics import fmean, median
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
-from experiments.harness.matrix import tasks_of
+from experiments.harness.matrix import plugin_of, tasks_of
 from experiments.harness.measured import Measured, Record
 from experiments.harness.standard import share
-from experiments.studies.cgdp.methods import Facts, facts_of
-from tape.protocols import Task
-from tape.runner.spec import RunSpec
-from tape.show.document import Table
+from experiments.studies.cgdp.methods import HARNESSES
+from tape.protocols.search import UNANSWERABLE
+from tape.show.document import Section, Table
 from tape.show.plots import Value
 from tape.statistics import ALPHA, Paired, holm, paired, success_interval
 
 Of = Callable[[Record], float]
 Keep = Callable[[Record], bool]
-Compared = tuple[str, str]
-"""A method, and the one that is taken off."""
-Outcomes = dict[tuple[str, int], float]
 
-FAMILY = (
-    "Differences are on the same questions, with 95 % intervals by bootstrap over questions; p is of the exact sign "
-    "test over questions, by Holm's correction for all rows of its column in this table."
+PAIRS = (
+    ("freeform", "lobotomized"),
+    ("structured", "lobotomized"),
+    ("baseline", "lobotomized"),
+    ("freeform", "baseline"),
+    ("structured", "baseline"),
+    ("freeform", "structured"),
 )
-NOT_DEFINED = "-"
-
-
-def everything(record: Record) -> bool:
-    """Every episode."""
-    del record
-    return True
+"""Condition minus condition, as in the paper's table 8."""
 
 
 def of_measure(name: str) -> Of:
     """A measure of the environment or the agent; 0 where an episode has none, as one that ended by a fault."""
-
-    def of(record: Record) -> float:
-        return float(record["result"]["measures"].get(name) or 0.0)
-
-    return of
+    return lambda record: float(record["result"]["measures"].get(name) or 0.0)
 
 
 def tokens(record: Record) -> float:
@@ -58,146 +47,122 @@ MEASURES: Mapping[str, Of] = MappingProxyType(
         "EM": of_measure("exact_match"),
         "F1": of_measure("f1"),
         "ROUGE-1": of_measure("rouge1"),
-        "evidence recall": of_measure("evidence_recall"),
         "abstained": of_measure("abstained"),
-        "tokens": tokens,
         "rounds": of_measure("rounds"),
-        "longest prompt": of_measure("longest_prompt"),
+        "tokens": tokens,
     }
 )
 """What is measured of an episode. Exact match counts UNANSWERABLE as the answer of a question that has none."""
+COMPARED = ("EM", "F1")
 
 
-def records_of(measured: Measured, setting: str, model: str, method: str, keep: Keep = everything) -> Sequence[Record]:
-    """The episodes of a configuration; none where it was not played."""
-    name = measured.name(setting, model, method)
-    return () if name is None else tuple(record for record in measured.records[name] if keep(record))
+def sections(measured: Measured) -> list[Section]:
+    """All tables."""
+    return [
+        Section("All domains together", (differences(measured),), level=3),
+        Section("Where one observation is enough, and where it is not", (by_need(measured),), level=3),
+        Section("Conditions (tables 3, 10, 14)", (conditions(measured),), level=3),
+    ]
 
 
-def outcomes(records: Sequence[Record], of: Of, prefix: str = "") -> Outcomes:
-    """A number by question and repeat. Settings may differ in how the corpus is searched, so tasks go by their id."""
-    return {(prefix + record["task"], record["repeat"]): of(record) for record in records}
-
-
-def exact(records: Sequence[Record]) -> Value | None:
-    """The share of exact matches, with its interval."""
-    if not records:
-        return None
-    right = [bool(MEASURES["EM"](record)) for record in records]
-    low, high, _ = success_interval(right, [record["task"] for record in records])
-    return Value(fmean(right), low, high)
-
-
-def plain(records: Sequence[Record], what: str) -> str:
-    """The mean of a measure, in its significant digits."""
-    if not records or (what == "evidence recall" and not any(_has_recall(record) for record in records)):
-        return NOT_DEFINED
-    chosen = [record for record in records if _has_recall(record)] if what == "evidence recall" else records
-    value = fmean(MEASURES[what](record) for record in chosen)
-    return f"{value:.0f}" if what in ("tokens", "longest prompt") else f"{value:.2f}"
-
-
-def _has_recall(record: Record) -> bool:
-    return record["result"]["measures"].get("evidence_recall") is not None
-
-
-def measures_table(measured: Measured, note: str = "") -> Table:
+def conditions(measured: Measured) -> Table:
     """Every configuration with all measures (CGDP tables 3, 10, 14)."""
     rows = []
-    shown = ("F1", "ROUGE-1", "evidence recall", "abstained", "tokens", "longest prompt", "rounds")
     for setting, model, method, name in measured.played():
         records = measured.records[name]
-        if records:
-            middle = median(MEASURES["rounds"](record) for record in records)
-            cells = [plain(records, what) for what in shown]
-            rows.append(
-                (setting, f"`{model}`", method, str(len(records)), share(exact(records)), *cells, f"{middle:g}")
-            )
-    head = ("questions", "model", "method", "n", "EM", *shown, "median round")
-    caption = (
+        right = [bool(MEASURES["EM"](record)) for record in records]
+        low, high, _ = success_interval(right, [record["task"] for record in records])
+        row = [setting, f"`{model}`", method, str(len(records)), share(Value(fmean(right), low, high))]
+        means = [fmean(map(of, records)) for what, of in MEASURES.items() if what != "EM"]
+        rows.append((*row, *(f"{value:.2f}" for value in means[:-1]), f"{means[-1]:.0f}"))
+    head = ("questions", "model", "method", "n", "EM", *(what for what in MEASURES if what != "EM"))
+    note = (
         "Means per question; EM with its 95 % interval. UNANSWERABLE is the exact answer of a question without one; F1 "
-        "and ROUGE-1 compare with it as with any answer. Evidence recall is the share of gold passages that any search "
-        "brought, where some are known."
+        "and ROUGE-1 compare with it as with any answer. Rounds are searches that were made."
     )
-    return Table(head, tuple(rows), f"{caption} {note}".strip())
+    return Table(head, tuple(rows), note)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One comparison.
-
-    Attributes:
-        parts: What it is called in the first columns.
-        pairs: By measure.
-    """
-
-    parts: tuple[str, ...]
-    pairs: Mapping[str, Paired]
+def differences(measured: Measured) -> Table:
+    """Condition minus condition, all domains together (table 8)."""
+    rows = [(parts, compared) for parts, compared in _pairs(measured, lambda _: True, COMPARED)]
+    head = ("questions", "model", "harness", "condition - condition")
+    return _table(head, rows, COMPARED, "EM and F1 in points.")
 
 
-def compare(parts: Sequence[str], a: Sequence[Record], b: Sequence[Record], what: Sequence[str]) -> Row | None:
-    """Compare episodes on the questions that both have; None where there is none."""
-    found = {name: paired(outcomes(a, MEASURES[name]), outcomes(b, MEASURES[name])) for name in what}
-    return Row(tuple(parts), found) if all(pair.n for pair in found.values()) else None
+def by_need(measured: Measured) -> Table:
+    """All domains together, the questions that a memory is for apart from the others."""
+    several = partial(_several, measured)
+    rows = [
+        ((*parts, label), compared)
+        for label, keep in (("two or more", several), ("one, or no answer", lambda record: not several(record)))
+        for parts, compared in _pairs(measured, keep, ("EM",))
+        if parts[3].endswith("lobotomized")
+    ]
+    head = ("questions", "model", "harness", "condition - condition", "passages")
+    note = "EM in points, all domains together, by the passages that an answer takes."
+    return _table(head, sorted(rows, key=lambda row: row[0][:4]), ("EM",), note)
 
 
-def differences_table(head: Sequence[str], rows: Sequence[Row], what: Sequence[str], note: str = "") -> Table:
+Row = tuple[tuple[str, ...], Mapping[str, Paired]]
+"""The first columns, and the differences by measure."""
+
+
+def _pairs(measured: Measured, keep: Keep, what: Sequence[str]) -> Iterator[Row]:
+    """All pairs of conditions of a harness on the questions of all domains that both have, by window and model."""
+    for window in dict.fromkeys(setting.rsplit(", ", 1)[1] for setting in measured.settings()):
+        settings = [setting for setting in measured.settings() if setting.endswith(window)]
+        for model in measured.models():
+            for harness in HARNESSES.values():
+                for pair in PAIRS:
+                    names = [
+                        [measured.name(setting, model, f"{harness}, {one}") for setting in settings] for one in pair
+                    ]
+                    ours, theirs = (
+                        [r for name in own if name for r in measured.records[name] if keep(r)] for own in names
+                    )
+                    compared = {one: paired(_outcomes(ours, one), _outcomes(theirs, one)) for one in what}
+                    if all(found.n for found in compared.values()):
+                        yield (window, f"`{model}`", harness, " - ".join(pair)), compared
+
+
+def _outcomes(records: Sequence[Record], what: str) -> dict[tuple[str, int], float]:
+    """A measure by question and repeat; domains may call their questions the same."""
+    return {(f"{r['environment']}: {r['task']}", r["repeat"]): MEASURES[what](r) for r in records}
+
+
+def _table(head: Sequence[str], rows: Sequence[Row], what: Sequence[str], note: str) -> Table:
     """Differences with intervals and corrected p: one family for each measure."""
-    corrected = {name: holm([row.pairs[name].sign_p for row in rows]) for name in what}
+    corrected = {name: holm([compared[name].sign_p for _, compared in rows]) for name in what}
     made = []
-    for i, row in enumerate(rows):
-        cells: list[str] = [*row.parts, str(next(iter(row.pairs.values())).n)]
+    for i, (parts, compared) in enumerate(rows):
+        cells = [*parts, str(compared[what[0]].n)]
         for name in what:
-            cells += [shown(row.pairs[name], name), verdict(row.pairs[name], corrected[name][i])]
+            pair, p = compared[name], corrected[name][i]
+            clear = p <= ALPHA and (pair.low > 0 or pair.high < 0)
+            cells += [f"{100 * pair.difference:+.1f} ({100 * pair.low:+.1f} to {100 * pair.high:+.1f})"]
+            cells += [f"**{p:.2g}**" if clear else f"{p:.2g}"]
         made.append(tuple(cells))
     columns = [column for name in what for column in (f"difference in {name}", "p (Holm)")]
-    return Table((*head, "n", *columns), tuple(made), f"{FAMILY} {note}".strip())
+    family = (
+        "Differences are on the same questions, with 95 % intervals by bootstrap over questions; p is of the exact "
+        "sign test over questions, by Holm's correction for all rows of its column in this table."
+    )
+    return Table((*head, "n", *columns), tuple(made), f"{family} {note}")
 
 
-def shown(pair: Paired, what: str = "EM") -> str:
-    """A difference with its interval: points of shares, plain numbers of tokens and rounds."""
-    if what in ("tokens", "longest prompt"):
-        return f"{pair.difference:+.0f} ({pair.low:+.0f} to {pair.high:+.0f})"
-    if what == "rounds":
-        return f"{pair.difference:+.2f} ({pair.low:+.2f} to {pair.high:+.2f})"
-    return f"{100 * pair.difference:+.1f} ({100 * pair.low:+.1f} to {100 * pair.high:+.1f})"
-
-
-def verdict(pair: Paired, p: float) -> str:
-    """The corrected p, bold where it and the interval both show a difference."""
-    clear = p <= ALPHA and (pair.low > 0 or pair.high < 0)
-    text = f"{p:.2g}"
-    return f"**{text}**" if clear else text
-
-
-# --- what is asked of questions and traces --------------------------------------------------------
-
-
-def options_of(spec: RunSpec) -> dict[str, Any]:
-    """The environment's own options of a configuration."""
-    return {name: value for name, value in spec.options.items() if name != "limit"}
-
-
-def facts(measured: Measured, record: Record) -> Facts:
-    """Whether a question has an answer, and over how many passages it goes; published with the episode."""
+def _several(measured: Measured, record: Record) -> bool:
+    """Whether the answer of a question takes two passages or more; published with the episode."""
     spec = measured.specs[record["cell"]]
-    find = partial(_facts, spec.environment, tuple(sorted(options_of(spec).items())), record["digest"])
-    answerable = measured.note(record, "answerable", lambda: find().answerable)
-    return Facts(bool(answerable), int(measured.note(record, "hops", lambda: find().hops)))
+    own = tuple(sorted((name, value) for name, value in spec.options.items() if name != "limit"))
+    find = partial(_facts, spec.environment, own, record["digest"])
+    answerable = measured.note(record, "answerable", lambda: find()[0])
+    return bool(answerable) and int(measured.note(record, "hops", lambda: find()[1])) > 1
 
 
 @lru_cache(maxsize=8192)
-def _facts(environment: str, own: tuple[tuple[str, Any], ...], digest: str) -> Facts:
-    return facts_of(environment, by_digest(environment, own)[digest])
-
-
-@lru_cache(maxsize=32)
-def by_digest(environment: str, own: tuple[tuple[str, Any], ...]) -> dict[str, Task]:
-    """The tasks of an environment by their digests."""
-    return {task.digest: task for task in tasks_of(environment, dict(own))}
-
-
-def no_pairs(measured: Measured) -> list[tuple[str, str, str, str]]:
-    """None: differences have tables of their own, with corrected p."""
-    del measured
-    return []
+def _facts(environment: str, own: tuple[tuple[str, Any], ...], digest: str) -> tuple[bool, int]:
+    """Whether the corpus holds the answer, and the passages of evidence; an environment reports both of a question."""
+    task = next(task for task in tasks_of(environment, dict(own)) if task.digest == digest)
+    answers, evidence = plugin_of(environment).make(task).gold()
+    return tuple(answers) != (UNANSWERABLE,), len(set(evidence))

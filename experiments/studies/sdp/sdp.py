@@ -14,7 +14,7 @@ from experiments.harness.matrix import Options, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE
 from experiments.harness.standard import Pair, against
-from experiments.studies.sdp import anatomy
+from experiments.studies.sdp import certificates
 from experiments.studies.sdp.settings import ALL, PATH, SETTINGS, SETTINGS_BY_NAME, SIMULATED, Setting
 from experiments.studies.sdp.tables import bars, by_group, table
 from experiments.studies.tape.levels import BATCH
@@ -70,7 +70,7 @@ def sections(measured: Measured) -> list[Section]:
     grouped = by_group(measured, "score", lambda task: task.facts.get("group"))
     simulated = any(spec.model.startswith(SIMULATED[0]) for spec in measured.specs.values())
     chains = Section("Chains", (*([FAVOURS] if simulated else []), table(measured)), level=3)
-    return [bars(measured), chains, *([grouped] if grouped else []), *anatomy.sections(measured)]
+    return [bars(measured), chains, *([grouped] if grouped else []), *certificates.sections(measured)]
 
 
 def pairs(measured: Measured) -> list[Pair]:
@@ -94,7 +94,7 @@ EXPERIMENT = Experiment(
     name="sdp",
     module="experiments.studies.sdp.sdp",
     title="Certified subgoal chains (SDP)",
-    source=f"SDP: its main comparison and the anatomy of its trajectories; {PATH.label} and {ALL.label} are ours",
+    source=f"SDP: its main comparison; {PATH.label} and {ALL.label} are ours",
     about=(
         "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
         f"them; {PATH.label} from the nodes of the path that the solver picks under the budgets; {ALL.label} only "

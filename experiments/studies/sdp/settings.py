@@ -14,7 +14,6 @@ AEC = Method("AEC", "tape", {"aec": True})
 SDP = Method("SDP", "sdp", {"sdp": {"chain": "sample"}})
 SDP_OWN = Method("SDP", "sdp", {"sdp": {"chain": "adapter"}})
 PATH = Method(f"SDP x {TAPE.label}", "sdp")
-UNVALIDATED = Method("SDP without VALIDATE", "sdp", {"sdp": {"chain": "adapter", "validation": "always"}})
 ALL = Method(f"SDP x {TAPE.label} x AEC", "sdp", {"aec": True})
 
 DECLARED = (REACT, REPLANNING, PAPER, TAPE, AEC, SDP, PATH, ALL)

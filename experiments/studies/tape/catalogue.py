@@ -6,10 +6,7 @@ import importlib
 
 from experiments.harness.experiment import Experiment
 
-PAPER = ("sokoban", "models", "num_plans", "ablation", "errors", "best_of_n", "slack", "tradeoff")
-"""The experiments of the paper."""
-
-NAMES = (*PAPER, "headline", "development")
+NAMES = ("sokoban", "headline")
 """All experiments; each is ``experiments/studies/tape/NAME.py``."""
 
 

@@ -25,7 +25,6 @@ from experiments.harness.methods import (
 )
 from experiments.harness.standard import SIMULATED, Pair, against, share, signed, success_bars
 from experiments.studies.tape.levels import ADDITIONS, BATCH, HARD, LADDER, OTHER_LEVELS, TAKEN_APART, grid
-from experiments.studies.tape.losses import losses_section
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
@@ -50,7 +49,6 @@ def sections(measured: Measured) -> list[Section]:
     bars = success_bars(measured, by_model=True, methods=[method.label for method in METHODS])
     parts = [Section("Figure", (Figure("headline", caption, bars),), level=3)]
     parts.append(Section("What each addition is worth", (additions_table(measured),), level=3))
-    parts += losses_section(measured)
     entries = measured.rows("runs", lambda: register.read(measured.directory.path / register.COPY))
     if entries:
         parts.append(Section("Runs on the test sets", (register.table(entries),), level=3))

@@ -8,9 +8,8 @@ from functools import partial
 from experiments.harness.cli import main
 from experiments.harness.experiment import DROP, OTHER_LM, Experiment, PaperValue
 from experiments.harness.measured import Measured
-from experiments.harness.methods import EVERYTHING, PAPER, REACT, TAPE
+from experiments.harness.methods import EVERYTHING, PAPER, TAPE
 from experiments.harness.standard import SIMULATED, both_against_all, success_bars
-from experiments.studies.tape.examples import two_trajectories
 from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
 from tape.show.document import Figure, Section
 
@@ -21,7 +20,7 @@ def sections(measured: Measured) -> list[Section]:
     caption = f"Success within the shortest solution plus 2 moves, 95 % intervals. {SIMULATED}"
     several = len(measured.models()) > 1
     figure = Figure("sokoban", caption, success_bars(measured, by_model=several))
-    return [Section("Figure", (figure,), level=3), *two_trajectories(measured, EASY, REACT.label, PAPER.label)]
+    return [Section("Figure", (figure,), level=3)]
 
 
 EXPERIMENT = Experiment(

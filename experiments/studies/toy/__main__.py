@@ -24,7 +24,6 @@ from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.points import AGENTS, ASSUMPTIONS, Job, jobs, measure
 from experiments.studies.toy.report import FILE, exceeded, write
 from experiments.studies.toy.world import KINDS
-from tape.reading import read_json
 
 NOTE = "Simulation: oracle policies with injected errors; no language model."
 
@@ -76,26 +75,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path in (args.out / FILE, *write(record, args.out)):
         print(f"written: {path}")
     return _verdict(record)
-
-
-def made(folder: Path, workers: str, *, quick: bool) -> int:
-    """Make the analysis in a folder unless it is there already.
-
-    Args:
-        folder: Where to.
-        workers: Processes; what is no number counts as one.
-        quick: Fewer sampled episodes; the exact values are the same.
-
-    Returns:
-        The exit code: 1 if a proven bound is exceeded.
-    """
-    seeds, episodes = ([0], 100) if quick else ([0, 1, 2, 3, 4], 400)
-    if (folder / FILE).exists():
-        setting = read_json(folder / FILE, dict[str, Any])["setting"]
-        if (setting["seeds"], setting["episodes"]) == (seeds, episodes):
-            return 0
-    count = workers if workers.isdecimal() else "1"
-    return main(["--out", str(folder), "--workers", count, "--episodes", str(episodes), "--seeds", *map(str, seeds)])
 
 
 def _run(todo: Sequence[Job], workers: int) -> Iterator[dict[str, Any]]:

@@ -33,12 +33,6 @@ def exceeded(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for row in rows.values() if "T" in row]
 
 
-def chapter(folder: Path) -> list[Section]:
-    """The analysis in short, from what ``experiments.studies.toy`` wrote; nothing where it has not been made."""
-    file = folder / FILE
-    return sections(read_json(file, dict[str, Any])) if file.exists() else []
-
-
 def sections(record: Mapping[str, Any]) -> list[Section]:
     """The figure, and where the bounds do not hold."""
     setting = record["setting"]

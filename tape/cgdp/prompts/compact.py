@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
 from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind, Verdict
-from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, UNKNOWN, Lexicon, Page, check_words, sentences, vocabulary
+from tape.cgdp.prompts.lexicon import MOST_TAGS, UNKNOWN, Page, check_words, sentences
 from tape.cgdp.view import Belief, View
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
@@ -49,12 +49,6 @@ MARKERS = (
     *("search", "answer", "note", "next", "found", "ask", "none", _NO_ANSWER, END, UNKNOWN),
 )
 MOVES: tuple[MoveKind, ...] = ("search", "answer", "note")
-
-
-def model_words() -> tuple[str, ...]:
-    """All words of the model's tokenizer, in the order of their ids."""
-    tags, slots = (f"s{i}" for i in range(MOST_TAGS + 1)), (f"e{i}" for i in range(1, MOST_SLOTS + 1))
-    return tuple(dict.fromkeys((*MARKERS, *tags, *slots, *vocabulary())))
 
 
 Kind = Literal["note", "fact", "open", "sentence"]
@@ -87,15 +81,14 @@ class Tagged:
 SearchPage: TypeAlias = Page[Tagged]
 
 
-def page_of(view: View, passages: Sequence[Passage] = (), lexicon: Lexicon | None = None) -> SearchPage:
+def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
     """Write a view, and passages to be read after it.
 
     Args:
         view: The memory of the agent.
         passages: The passages to be read.
-        lexicon: Plain words and slot numbers.
     """
-    page: SearchPage = Page(lexicon)
+    page: SearchPage = Page()
     page.mark("q:")
     page.text(view.question)
     for note in view.notes:
@@ -159,7 +152,7 @@ def text_of(words: Sequence[str]) -> str:
 
 
 class CompactSearchFormat(PromptFormat):
-    """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for the model of ``experiments/training/search``."""
+    """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for ``bundled:search``."""
 
     version = "search-1"
     judges = False

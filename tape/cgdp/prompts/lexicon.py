@@ -9,8 +9,8 @@ that can be referred to ends in a tag (``s1``, ``s2``, ...).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Generic, TypeVar
@@ -132,34 +132,17 @@ def _strange_count(passage: Passage) -> int:
     return 0 if "." in passage.title else sum(word not in _known() for word in ordinary_words(passage.text))
 
 
-@dataclass(frozen=True)
-class Lexicon:
-    """The plain words and the numbers of new slots; only training uses another than the default.
-
-    Attributes:
-        plain: Whether a word is plain.
-        numbers: Numbers of the slots, in the order of first appearance; further words are ``<unk>``.
-    """
-
-    plain: Callable[[str], bool] = field(default_factory=lambda: _known().__contains__)
-    numbers: Sequence[int] = range(1, MOST_SLOTS + 1)
-
-
 class Page(Generic[T]):
     """A prompt under construction, with its tagged items.
-
-    Args:
-        lexicon: Plain words and slot numbers.
 
     Attributes:
         words: The tokens so far.
         tagged: The item of each tag, from ``s1``.
     """
 
-    def __init__(self, lexicon: Lexicon | None = None) -> None:
+    def __init__(self) -> None:
         self.words: list[str] = []
         self.tagged: list[T] = []
-        self._lexicon = lexicon or Lexicon()
         self._slots: dict[str, str] = {}
         self._names: dict[str, tuple[str, str]] = {}
         self._texts: list[tuple[str, tuple[Word, ...]]] = []
@@ -181,7 +164,7 @@ class Page(Generic[T]):
 
     def tokens(self, text: str) -> list[str] | None:
         """The tokens of a text of plain words and words of the page; None if it has others."""
-        found = [word.key if self._lexicon.plain(word.key) else self._slots.get(word.key, "") for word in split(text)]
+        found = [word.key if word.key in _known() else self._slots.get(word.key, "") for word in split(text)]
         return found if all(found) and UNKNOWN not in found else None
 
     @property
@@ -190,11 +173,11 @@ class Page(Generic[T]):
         return len(self._names)
 
     def _token(self, key: str, surface: str) -> str:
-        if self._lexicon.plain(key):
+        if key in _known():
             return key
         if key not in self._slots:
             used = len(self._names)
-            slot = f"e{self._lexicon.numbers[used]}" if used < len(self._lexicon.numbers) else UNKNOWN
+            slot = f"e{used + 1}" if used < MOST_SLOTS else UNKNOWN
             self._slots[key] = slot
             if slot != UNKNOWN:
                 self._names[slot] = key, surface

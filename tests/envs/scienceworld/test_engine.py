@@ -177,19 +177,6 @@ def test_the_java_process_ends_with_its_owner(then, number):
     wait_for_end(pid)
 
 
-def test_the_descriptions_certify_nothing_that_the_tree_denies():
-    from experiments.studies.sdp.cases.scienceworld import FAMILIES, cases, validators
-
-    found = cases(22, 20)  # a short game
-    assert {case.family for case in found} == set(FAMILIES)
-    again = cases(22, 3)  # fewer cases are the first ones
-    assert [(case.family, case.tail, case.k) for case in again] == [(c.family, c.tail, c.k) for c in found[:3]]
-    validate = validators()["descriptions (deterministic)"]
-    verdicts = [asyncio.run(validate.validate(case.tail, case.outcome)).k for case in found]
-    assert all(k <= case.k for k, case in zip(verdicts, found, strict=True))
-    assert any(verdicts)
-
-
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="sockets are looked up in /proc")
 def test_java_listens_on_the_loopback_interface_alone() -> None:
     Game("find-living-thing", 150).close()

@@ -13,7 +13,6 @@ import pytest
 
 from envs.search import Passage, SearchError, dense, encoder
 from envs.search.options import Retrieval
-from envs.search.similarity import similarity
 from tests.envs.search.helpers import PASSAGES
 
 MODULE = "envs.search.embeddings"
@@ -135,11 +134,3 @@ def test_the_real_model_knows_what_words_mean(tmp_path: Path, monkeypatch: pytes
     assert mixed.name == "hybrid0.5"
     assert mixed.search("Which place is on the coast?", 1) == (PASSAGES[3],)
     assert dense(PASSAGES).scores("coast").tolist() == index.scores("coast").tolist()
-
-
-@pytest.mark.skipif(not MINILM, reason="the model is not installed")
-def test_similarity_is_the_largest_cosine_of_answers() -> None:
-    assert similarity("Otto Lind", ["Bo", "Otto Lind"]) == pytest.approx(1.0, abs=1e-5)
-    near, far = (similarity("the mayor of the town", [text]) for text in ("the town's mayor", "a recipe for soup"))
-    assert near > 0.6 > far
-    assert similarity("Otto Lind", []) == 0.0

@@ -14,7 +14,7 @@ ROLES = ("plain", "strong", "bound")
 
 
 def plot(kind: str) -> Plot:
-    count = {"bars": 1, "lines": 3, "points": 1}[kind]
+    count = {"bars": 1, "lines": 3}[kind]
     series = tuple(
         Series(
             method,
@@ -28,7 +28,7 @@ def plot(kind: str) -> Plot:
     return Plot(kind, (Panel("one", series), Panel("two", (*series, lacking))), "success", "place")
 
 
-@pytest.mark.parametrize("kind", ["bars", "lines", "points"])
+@pytest.mark.parametrize("kind", ["bars", "lines"])
 def test_a_plot_is_the_same_file_every_time_and_names_everything(kind: str, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.png", "a.svg", "b.png", "b.svg")]
     draw(plot(kind), files[:2])

@@ -10,7 +10,7 @@ from shutil import copytree, ignore_patterns
 import pytest
 
 from experiments import report
-from experiments.harness import anchors, episodes, published, register
+from experiments.harness import anchors, earlier, episodes, published, register
 from experiments.harness.differences import Difference, differences
 from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
@@ -111,17 +111,35 @@ def test_a_changed_setting_is_found(results: Path) -> None:
     assert [one.table for one in anchors.check(results)] == ["settings"]
 
 
-def test_a_report_that_no_programme_makes_is_kept_as_it_was_anchored(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("before", "after", "table", "column"),
+    [
+        ("| ReAct | 6 (3) | 0.17 (", "| ReAct | 6 (3) | 0.71 (", "All configurations", "success"),
+        (
+            "| TAPE+ | ReAct | 6 (3) | +0.83",
+            "| TAPE+ | ReAct | 6 (3) | +0.38",
+            "Paired differences",
+            "difference in success",
+        ),
+        ("All agents with one model", "Some agents", "", ""),
+    ],
+)
+def test_without_a_programme_common_tables_are_recomputed_and_all_else_is_held_by_the_anchor(
+    results: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, table: str, column: str
 ) -> None:
-    monkeypatch.setattr(anchors, "MADE_ONCE", {"sokoban": "its programme is gone"})
-    monkeypatch.setattr(published, "KEPT", {**published.KEPT, "sokoban/report.md": "its programme is gone"})
+    monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "experiments.studies.tape.sokoban"})
     assert [one.file for one in anchors.check(results)] == ["sokoban/report.md"], "not anchored yet"
     anchors.add(results, ["sokoban"], "kept")
-    edit(results / "sokoban" / "report.md", lambda text: text.replace("0.17 (", "0.71 (", 1))
-    assert published.check(results) == [], "nothing recomputes it"
+    assert [*published.check(results), *anchors.check(results)] == []
+    edit(results / "sokoban" / "report.md", lambda text: text.replace(before, after, 1))
+    assert [(one.table, one.column) for one in published.check(results)] == ([(table, column)] if table else [])
     [found] = anchors.check(results)
     assert (found.file, found.column) == ("sokoban/report.md", "content")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_report_without_a_programme_is_not_written_again(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "experiments.studies.tape.sokoban"})
     assert all("sokoban" not in path.parts for path in published.write_again(results))
 
 
@@ -198,7 +216,7 @@ def test_reports_are_written_again_without_playing(results: Path, kept: dict[Pat
 
 
 def test_an_episode_reads_as_it_was_written(tmp_path: Path) -> None:
-    found = played("best_of_n", tmp_path / "run")
+    found = played("sokoban", tmp_path / "run")
     [first, *_] = next(iter(found.records.values()))
     first["result"]["measures"]["f1"] = 0.25  # type: ignore[index]
     found.note(first, "moves", lambda: [["push", 3, None]])
@@ -233,7 +251,7 @@ def test_differences_are_named_by_place() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("later", [("reproduce", "cgdp_memory", "sdp-*"), pytest.param((), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("later", [("reproduce", "cgdp_*", "sdp-*"), pytest.param((), marks=pytest.mark.soak)])
 def test_the_committed_results_follow_from_the_committed_episodes(later: tuple[str, ...], tmp_path: Path) -> None:
     copytree(RESULTS, tmp_path, ignore=ignore_patterns(*later), dirs_exist_ok=True)
     assert [str(one) for one in published.check(tmp_path)] == []

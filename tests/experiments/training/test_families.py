@@ -1,15 +1,15 @@
 """Families of bundled models: vocabulary, window, one token a word."""
 
-from experiments.training.families import SEARCH, family_of
+from experiments.training.families import HOUSEHOLD, family_of
 from experiments.training.packing import EOS, PAD
 from experiments.training.tokenizer import build
 from experiments.training.train import SIZES, config
 
-TOKENIZER = build(SEARCH.words, SEARCH.space)
+TOKENIZER = build(HOUSEHOLD.words, HOUSEHOLD.space)
 
 
 def test_every_word_is_one_token_that_reads_back_as_it_was() -> None:
-    for number, word in enumerate(SEARCH.words):
+    for number, word in enumerate(HOUSEHOLD.words):
         written = word if word in (PAD, EOS) else f"{word} "
         assert TOKENIZER.encode(written).ids == [number]
         assert TOKENIZER.decode([number], skip_special_tokens=False) == written

@@ -1,4 +1,4 @@
-"""What certified trajectories show, as numbers: measures, estimates and credit of a worked example and of others."""
+"""What certified trajectories show, as numbers: measures and credit of a worked example and of others."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 
 from tape.analysis.credit import by_action, by_kind, credit
-from tape.analysis.estimates import action_fidelity, cascade_factor, certified_prefix_ratio, estimates, extra_steps
 from tape.analysis.measures import (
     agreement,
     attempts_by_kind,
@@ -104,59 +103,6 @@ def test_shares_have_wilsons_interval_where_nothing_is_repeated() -> None:
     assert mean((value, number) for number, value in enumerate([1.0, 1.0, 0.0, 1.0])) == found
     assert mean([(0.5, "a"), (0.5, "b")]).low == pytest.approx(wilson(1, 2)[0])
     assert share([]).shown == mean([]).shown == "-"
-
-
-# --- estimates ----------------------------------------------------------------------------------
-
-
-def without(*actions: str) -> CertifiedTrajectory:
-    """The worked example without some of its moves; chains stay where they were."""
-    kept = [move for move in WORKED.moves if move.action not in actions]
-    plans = [
-        plan.model_copy(update={"after": sum(move.action not in actions for move in WORKED.moves[: plan.after])})
-        for plan in WORKED.plans
-    ]
-    return WORKED.model_copy(update={"moves": kept, "plans": plans})
-
-
-def test_action_fidelity() -> None:
-    # Certified steps: a2 (after a1), b (at once: look only prepares it), d3 (after d1, d2 and a replan).
-    assert action_fidelity(WORKED) == pytest.approx(1 / 3)
-    assert action_fidelity(without("look")) == pytest.approx(1 / 3)
-    assert action_fidelity(without("a1")) == pytest.approx(2 / 3)
-    assert action_fidelity(without("a2", "look", "b", "d1", "d2", "d3", "g1")) == 0
-    # A failed attempt is not forgotten over an action that prepares the next one.
-    a1, a2, look, *rest = WORKED.moves
-    assert action_fidelity(WORKED.model_copy(update={"moves": [a1, look, a2, *rest]})) == pytest.approx(1 / 3)
-    # There was nothing to try for D: no failed attempt, but a replan, which counts against its own target alone.
-    made, mute = without("a1", "d1"), {"action": None, "counts": False, "judged": []}
-    moves = [move.model_copy(update=mute) if move.action == "d2" else move for move in made.moves]
-    assert action_fidelity(made.model_copy(update={"moves": moves})) == pytest.approx(2 / 3)
-    assert action_fidelity(made.model_copy(update={"moves": moves, "plans": made.plans[:1]})) == 1
-
-
-def test_estimates_rescale_the_score_by_factors() -> None:
-    # The budget of D is used up with A, B and C certified, of the five that were planned then.
-    assert certified_prefix_ratio(WORKED) == pytest.approx(3 / 5)
-    assert certified_prefix_ratio(WORKED.model_copy(update={"plans": WORKED.plans[:1]})) == 1
-    # Only b has k = 2: one step more, nine in all, under a cap of eight.
-    assert (extra_steps(WORKED), cascade_factor(WORKED)) == (1, pytest.approx(8 / 9))
-    assert cascade_factor(ended(caps={"steps": 9}, budget={})) == 1
-    assert cascade_factor(ended(caps={"steps": 9}, budget={"steps": 6})) == pytest.approx(6 / 9)
-    assert cascade_factor(ended(caps={}, budget={})) == 1
-    found = estimates(ended(measures={"score": 0.5}))
-    assert [found.validate, found.replan, found.cascade] == pytest.approx([0.5 / 3, 0.5 * 3 / 5, 0.5 * 8 / 9])
-    assert estimates(ended(measures={}, success=True)).replan == pytest.approx(3 / 5)
-
-
-@given(made=trajectories())
-@examples(60)
-def test_factors_are_shares_and_change_nothing_where_nothing_happened(made: CertifiedTrajectory) -> None:
-    for factor in (action_fidelity(made), certified_prefix_ratio(made), cascade_factor(made)):
-        assert 0 <= factor <= 1
-    if all(move.k == 1 for move in made.moves) and made.moves:
-        found = estimates(made)
-        assert found.validate == found.replan == found.cascade == made.ending.score
 
 
 # --- credit -------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def test_what_an_encoding_cannot_write_is_escaped(
 
 @pytest.mark.slow
 def test_an_experiment_ends_as_commands_do(around: Places) -> None:
-    study = [sys.executable, "-m", "experiments.studies.tape.best_of_n", "--dry-run"]
+    study = [sys.executable, "-m", "experiments.studies.tape.sokoban", "--dry-run"]
     for streams, status in ((">/dev/full", 2), ("| exec sleep 0", 141), (">/dev/null", 0)):
         command = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {streams}', *study]
         done = subprocess.run(

@@ -18,12 +18,11 @@ from tape.cgdp.prompts.compact import (
     NOTHING,
     CompactSearchFormat,
     Tagged,
-    model_words,
     page_of,
     text_of,
 )
 from tape.cgdp.prompts.format import Finding, Move, MoveKind
-from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, Lexicon, Page, sentences, split, vocabulary
+from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, Page, sentences, split, vocabulary
 from tape.cgdp.view import Belief, Fact, Round, View
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Regex, Request
@@ -104,6 +103,12 @@ def test_a_note_of_a_sentence_that_does_not_name_its_subject_has_it_in_front() -
     view = View("Is Tarn old?", belief=Belief("freeform", (walls,)))
     assert FORM.answer_request(view).prompt == "q: is e1 old memo: e1 : its walls are old s1 <answer> -> "
     assert FORM.read_query(view, "note s1 ;") == Move("note", "Tarn: Its walls are old.")
+
+
+def model_words() -> tuple[str, ...]:
+    """All words of the model's tokenizer, in the order of their ids."""
+    tags, slots = (f"s{i}" for i in range(MOST_TAGS + 1)), (f"e{i}" for i in range(1, MOST_SLOTS + 1))
+    return tuple(dict.fromkeys((*MARKERS, *tags, *slots, *vocabulary())))
 
 
 @FEW
@@ -305,12 +310,6 @@ def test_what_exceeds_slots_and_tags_cannot_be_read_back() -> None:
     assert f"|{MOST_TAGS})" in pattern_of(asked)
     with pytest.raises(InvalidOutputError):
         FORM.read_extract(View("Who?"), (long,), "s0 ;")
-
-
-def test_words_may_be_written_as_slots_of_any_number() -> None:
-    odd = Lexicon(lambda word: word == "born", [7, 5, 6])
-    page = page_of(View("Was Ada born? Tarn Ada x"), lexicon=odd)
-    assert page.words == ["q:", "e7", "e5", "born", "e6", "<unk>"]
 
 
 def test_no_word_of_the_model_stands_twice_and_plain_ones_are_plain() -> None:

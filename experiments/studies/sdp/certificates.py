@@ -1,4 +1,4 @@
-"""What the certified trajectories of the study on SDP are like (SDP figure 3), and whether their certificates are true.
+"""Whether the certificates of the study on SDP are true.
 
 A trajectory is published with its episode, without what no table is made of: texts, facts and the states' fields.
 """
@@ -11,12 +11,10 @@ from functools import partial
 from typing import Any
 
 from experiments.harness.measured import Measured, Record
-from tape.analysis.sdp_figure import draw_figure
-from tape.analysis.sdp_report import INTERVALS, anatomy
 from tape.sdp.reader import NotSdpError
 from tape.sdp.revalidation import checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
-from tape.show.document import Figure, Section, Table
+from tape.show.document import Section, Table
 
 Plain = dict[str, Any]
 
@@ -37,14 +35,9 @@ def collect(measured: Measured) -> tuple[dict[str, list[CertifiedTrajectory]], d
 
 
 def sections(measured: Measured) -> list[Section]:
-    """The certificates, the figure and its tables; nothing where no episode has a chain."""
+    """The certificates; nothing where no episode has a chain."""
     found, counts = collect(measured)
-    if not found:
-        return []
-    caption = f"Cascades, score by replans, progress of failed runs, and verdicts beside the truth. {INTERVALS}"
-    figure = Figure("sdp_anatomy", caption, draws=partial(draw_figure, found))
-    first = Section("Certificates beside the truth", (certificates(found, counts),), level=3)
-    return [first, Section("Anatomy of the trajectories", (figure,), level=3), *anatomy(found)]
+    return [Section("Certificates beside the truth", (certificates(found, counts),), level=3)] if found else []
 
 
 def certificates(found: Mapping[str, Sequence[CertifiedTrajectory]], counts: Mapping[str, Mapping[str, int]]) -> Table:

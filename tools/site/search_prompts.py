@@ -1,4 +1,4 @@
-"""What a search agent with a general model is sent in each role, for ``docs/reference/prompts/search.md``."""
+"""What a search agent with a general model is sent in each role, for the page ``reference/prompts/search.md``."""
 
 from __future__ import annotations
 

@@ -1,32 +1,12 @@
-"""Pages that show every prompt as it is sent: ``python -m experiments.studies.roles.pages [ENVIRONMENT ...]``.
-
-Each shows case 0 of seed 0 of every role, so it changes when a prompt does; a test says when it is out of date.
-"""
+"""Pages that show every prompt as it is sent: case 0 of seed 0 of every role."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
-from experiments.harness.places import RESULTS
-from experiments.studies.roles.search_page import asked
 from tape.lm.base import Choice, JsonSchema, Regex, Request
 from tape.plugins import load, names
-from tape.protocols import prompt_version
-from tape.protocols.role_cases import RoleCase
-from tape.reading import read_json
-
-FOLDER = Path(__file__).parents[3] / "docs" / "reference" / "prompts"
-
-FIGURES = RESULTS / "roles.json"
-"""What was measured once; ``tape probe`` asks the same cases."""
-
-COUNTED = "smollm2"
-"""The model whose tokenizer counts the prompts of the pages."""
+from tools.site.search_prompts import asked
 
 PROMPTS = "chat"
 """The prompt format of general models."""
@@ -58,6 +38,11 @@ def probed() -> list[str]:
     return [name for name in names(ENVIRONMENTS) if load(ENVIRONMENTS, name).roles]
 
 
+def pages() -> dict[str, str]:
+    """Markdown by the page's path in docs/."""
+    return {f"reference/prompts/{name}.md": page(name) for name in (*probed(), SEARCH)}
+
+
 def page(environment: str) -> str:
     """The page of an environment, or of :data:`SEARCH`."""
     if environment == SEARCH:
@@ -66,17 +51,13 @@ def page(environment: str) -> str:
     assert plugin.roles, f"{environment} makes no cases"
     parts = [
         f"# Prompts of {environment}\n",
-        "<!-- Written by `python -m experiments.studies.roles.pages`; edit the prompts instead. -->\n",
         "What a general model is sent in each role, word for word, with a right answer below it "
         "([how models are asked](../models.md)). The tasks are small and made up: they are the first of those that a "
         "model is measured on.\n",
     ]
-    version = prompt_version(load(ENVIRONMENTS, environment), PROMPTS)
-    counted = {row["role"]: row for row in figures().get(COUNTED, ()) if row["environment"] == environment}
     for role in plugin.roles:
         [case] = plugin.role_cases(PROMPTS, role, 1, 0)
-        row = counted.get(role)
-        parts += _shown(case, row if row is not None and row["prompts"] == version else None)
+        parts += _exchange(case.role, _ASKS.get(case.role, ""), case.request, case.ideal)
     return "\n".join(parts)
 
 
@@ -84,33 +65,19 @@ def search_page() -> str:
     """The page of search agents, whose prompts are the same but for what the corpus is made of."""
     parts = [
         "# Prompts of search agents\n",
-        "<!-- Written by `python -m experiments.studies.roles.pages`; edit the prompts instead. -->\n",
         "What a general model is sent in each role of a [search](../methods/cgdp.md), word for word, with a right "
         "answer below it ([how models are asked](../models.md)). In conversations and in code `passage` is a turn of "
         "a talk, or a definition.\n",
     ]
     for name, asks, request, ideal in asked():
-        parts += _exchange(name, asks, request, ideal, "")
+        parts += _exchange(name, asks, request, ideal)
     return "\n".join(parts)
 
 
-def figures() -> dict[str, list[dict[str, Any]]]:
-    """The published rows, by model."""
-    return read_json(FIGURES, dict[str, list[dict[str, Any]]])
-
-
-def _shown(case: RoleCase, row: Mapping[str, Any] | None) -> list[str]:
-    counted = ""
-    if row is not None:
-        mean, most = row["prompt_tokens"], row["most_prompt_tokens"]
-        counted = f" {COUNTED}'s tokenizer counted {mean:.0f} tokens a case, {most} at most (n = {row['n']})."
-    return _exchange(case.role, _ASKS.get(case.role, ""), case.request, case.ideal, counted)
-
-
-def _exchange(name: str, asks: str, request: Request, ideal: str, counted: str) -> list[str]:
+def _exchange(name: str, asks: str, request: Request, ideal: str) -> list[str]:
     assert not isinstance(request.prompt, str), "chat prompts are messages"
     letters = sum(len(message.content) for message in request.prompt)
-    about = f"{asks} {letters} characters; at most {request.max_tokens} tokens back.{counted}"
+    about = f"{asks} {letters} characters; at most {request.max_tokens} tokens back."
     parts = [f"## {name}\n", f"{about}\n".lstrip()]
     for message in request.prompt:
         parts.append(f"*{message.role}*\n\n{_block(message.content)}\n")
@@ -148,18 +115,3 @@ def _plain(schema: object) -> object:
         key: {name: _plain(inner) for name, inner in value.items()} if key in named else _plain(value)
         for key, value in kept.items()
     }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the pages."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.studies.roles.pages", description="Write the pages.")
-    parser.add_argument("environment", nargs="*", help="default: all")
-    FOLDER.mkdir(exist_ok=True)
-    for environment in parser.parse_args(arguments).environment or (*probed(), SEARCH):
-        (FOLDER / f"{environment}.md").write_text(page(environment), encoding="utf-8")
-        print(FOLDER / f"{environment}.md")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Observations on which validators are measured: one module per environment, each with ``cases``."""

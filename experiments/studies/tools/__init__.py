@@ -1,1 +1,0 @@
-"""TAPE with priced tools: GSM-Hard and MuSiQue."""

@@ -1,1 +1,0 @@
-"""TravelPlanner: whole itineraries under a budget."""

@@ -1,1 +1,0 @@
-"""The bundled model that plays the roles of search agents."""
