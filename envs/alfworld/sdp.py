@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.kinds import kind_of
@@ -12,7 +10,7 @@ from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
 from envs.alfworld.prompts.chat_text import RULES, STATUS_TEXT, described
-from envs.alfworld.state import BARE, Knowledge, Layout, as_state
+from envs.alfworld.state import as_state
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps
@@ -48,7 +46,6 @@ def adapter(domain: AlfworldDomain) -> PredicateAdapter:
         rules=RULES,
         forms=_FORMS,
         rejected=unread,
-        restored=lambda fields: _restored(domain.layout, fields),
     )
 
 
@@ -67,44 +64,6 @@ def _fields(state: State) -> Fields:
 
 _MARKS = ("clean", "hot", "cool", "lit")
 _HOW = {text: status for status, text in STATUS_TEXT.items() if text}
-
-
-def _restored(layout: Layout, fields: Mapping[str, Any]) -> Knowledge:
-    """The knowledge that :func:`_fields` has written down.
-
-    Raises:
-        ValueError: It is about another house, or cannot be read.
-    """
-    state = Knowledge.start(layout)
-    marks, inside, status = set[tuple[str, str]](), set[tuple[str, str]](), dict[str, str]()
-    held = _thing(str(fields.get("in hand")), marks) if fields.get("in hand") != "nothing" else ""
-    for line in fields.get("places") or ():
-        name, _, rest = str(line).partition(": ")
-        first, *others = rest.split("; ")
-        status[name] = _HOW.get(first, BARE)
-        listed = "; ".join(others if first in _HOW else [first])
-        inside |= {(_thing(one, marks), name) for one in listed.split(", ") if one not in ("", "nothing")}
-    if [*status] != [*layout.receptacles]:
-        raise ValueError(f"the places {[*status]} are not those of this household")
-    at = tuple(map(str, fields.get("at") or ()))
-    if not {*at} <= {*layout.receptacles}:
-        raise ValueError(f"there is no place {at}")
-    return replace(
-        state,
-        at=at,
-        holding=held,
-        inside=frozenset(inside),
-        marks=frozenset(marks),
-        status=tuple(status[name] for name in layout.receptacles),
-    )
-
-
-def _thing(text: str, marks: set[tuple[str, str]]) -> str:
-    """The name of a thing from a text with its marks before the name; the marks are added to ``marks``."""
-    words = text.split()
-    while words and words[0] in _MARKS:
-        marks |= {(" ".join(words[-2:]), words.pop(0))}
-    return " ".join(words)
 
 
 def _telling(predicate: Predicate, actions: Sequence[Action]) -> bool:

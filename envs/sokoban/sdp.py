@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from envs.sokoban.domain import SokobanDomain
@@ -28,12 +27,6 @@ def adapter(domain: SokobanDomain) -> PredicateAdapter:
         goals, inner = (tuple(map(domain.level.coordinate, cells)) for cells in (domain.level.goals, walls))
         return (("size", size), ("wall", inner), ("goal", goals), ("player", player), ("box", boxes))
 
-    def restored(recorded: Mapping[str, Any]) -> State:
-        found = [domain.cells(" ".join(_texts(recorded.get(name)))) for name in ("player", "box")]
-        if len(found[0]) != 1 or len(found[1]) != len(domain.level.start.boxes):
-            raise ValueError(f"player {recorded.get('player')!r} and box {recorded.get('box')!r} are not on the board")
-        return State(found[0][0], tuple(sorted(found[1])))
-
     return PredicateAdapter(
         domain,
         CAPS,
@@ -44,7 +37,6 @@ def adapter(domain: SokobanDomain) -> PredicateAdapter:
         fields=fields,
         rules=RULES,
         forms=("player_at((ROW,COL))", "box_at((ROW,COL))"),
-        restored=restored,
     )
 
 

@@ -13,10 +13,8 @@ names the stage. REPLAN is a retry: bookings cannot be undone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from envs.travelplanner.audit import complaint
 from envs.travelplanner.cost import MONEY, dollars
@@ -207,44 +205,6 @@ class TripAdapter:
             ("mode", here.mode),
             ("cuisines", tuple(cuisine for i, cuisine in enumerate(names) if here.cuisines >> i & 1)),
         )
-
-    def restored(self, fields: Mapping[str, Any]) -> State:
-        """The state after the bookings of the fields.
-
-        Raises:
-            ValueError: They are not those of this trip's slots, in their order.
-        """
-        state, booked = TripState(spent=0), fields.get("booked")
-        for action in booked if isinstance(booked, (list, tuple)) else ():
-            slot, name = self._trip.slot_of(str(action))
-            if slot is None or slot is not self._trip.slot(state):
-                raise ValueError(f"{action!r} is no booking for the next slot of this trip")
-            state = self._trip.after(state, slot, self._trip.option(slot, name), name)
-        return state
-
-    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """Of every slot of the target whether it is filled as the query wants it."""
-        return TripValidate(self._trip).check(target, as_state(state)).facts
-
-    def at_goal(self, state: State) -> bool | None:
-        """None: the evaluator judges the whole itinerary when it is rendered."""
-        del state
-        return None
-
-    def restated(self, target: Target) -> Target | None:
-        """The same target with the slots that it names in their standard words.
-
-        Raises:
-            ValueError: It names no slots of this trip.
-        """
-        if target.goal:
-            return replace(target_of(self._trip.slots[-1:]), node=target.node, by=target.by)
-        if target.text == WRITTEN.text:
-            return replace(WRITTEN, node=target.node, by=target.by)
-        slots = slots_in(self._trip, target)
-        if not slots:
-            raise ValueError(f"{target.text!r} names no slot of this trip")
-        return replace(target_of(slots), node=target.node, by=target.by)
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
         """One target per booking of the path, and the goal."""

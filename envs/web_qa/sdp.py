@@ -230,10 +230,6 @@ class WebAdapter(ToolAdapter):
         """Whether an action only prepares an attempt: a search and a page do."""
         return action.startswith((f"{SEARCH}(", f"{SCRAPE}("))
 
-    def restated(self, target: Target) -> Target | None:
-        """None for a step, which a model wrote; else as of any tools."""
-        return None if dict(target.fields).get(STEP) or target.kind in (FINALIZE, GOAL) else super().restated(target)
-
 
 def _no(reason: str, how: How = "filter") -> Verdict:
     return Verdict((Check(False, how, reason),), reason)

@@ -12,7 +12,6 @@ from tape.choice.graph_problem import Edge
 from tape.engine.context import RoleContext
 from tape.engine.cost import Costs, overdrawn
 from tape.engine.episode import Episode
-from tape.engine.select import Path
 from tape.lm.base import Choice, Request
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import option_values
@@ -60,9 +59,9 @@ class LmCosts(Costs):
             now = {kind: count and count - saved.get(kind, 0) for kind, count in edge.cost.items()}
             graph.set_cost(edge.id, Resources(now))
 
-    def overdrawn(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> bool:
+    def overdrawn(self, rest: Sequence[Edge], *, begun: bool, partial: bool) -> bool:
         """Whether the budget left pays neither for the next action at its worst nor for the rest as predicted."""
-        del path
+        del partial
         return overdrawn(self._episode, rest, begun=begun)
 
     async def predict(self, pairs: Sequence[tuple[State, Action]], kinds: Collection[str]) -> list[Resources]:

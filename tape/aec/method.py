@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from tape.aec import checks
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.events import QueriedEvent, RefusedEvent, VerifiedEvent
@@ -27,10 +25,6 @@ from tape.trace import Event
 @dataclass(frozen=True)
 class AecMethod(VerifyingMethod):
     """Commits only to paths that grounded evidence certifies."""
-
-    rules: ClassVar[tuple[str, ...]] = (
-        "`aec`: a query, a verdict or a commitment does not follow from the events before it",
-    )
 
     def require(self, domain: Domain) -> None:
         """Refuse a domain that declares no predicates.
@@ -56,10 +50,6 @@ class AecMethod(VerifyingMethod):
             raise ValueError(
                 "aec commits to what is declared and observed, so it needs costs='declared' and no cost_model or merger"
             )
-
-    def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-        """Check queries, verdicts and commitments (:mod:`tape.aec.checks`)."""
-        return checks.wrong(events, result)
 
     def verdicts(self, events: Sequence[Event]) -> Verdicts:
         """The verdicts, queries and refusals of a round."""

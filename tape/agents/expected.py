@@ -63,14 +63,14 @@ class ExpectedCosts(Costs):
                 graph.set_spread(edge.id, {kind: math.ceil(_one(s).deviation) for kind, s in spreads.items()})
         self._set_costs(graph, 1.0)
 
-    def overdrawn(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> bool:
+    def overdrawn(self, rest: Sequence[Edge], *, begun: bool, partial: bool) -> bool:
         """Log whether the rest fits; true if it is proven that the rest of a begun path cannot.
 
         Of a path that has not begun only the planner decides.
         """
         if overdrawn(self._episode, rest, begun=begun):
             return True
-        if path.partial or not self.knows(rest):
+        if partial or not self.knows(rest):
             return False
         forecast = self.forecast(rest)
         if begun and forecast.probability == 0 and self._episode.config.ablations.replan:

@@ -245,7 +245,7 @@ class ProgramPlanner:
             record, results = self._record(), self._graphs.results
             runs = self._possible.of(self._runs(), record, results, must_answer=self._asked.must_answer)
             leader = Agreement(runs).leader()
-            if leader is None and len(runs) < FEWEST and self._may_differ(runs):
+            if leader is None and len(runs) < FEWEST and not self._asked.short and self._may_differ(runs):
                 await self._sample_what_fits(FEWEST - len(runs))
             elif leader is None:
                 self._ask_anew(runs)

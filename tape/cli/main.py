@@ -20,7 +20,6 @@ COMMANDS = {
     "view": "write one HTML page of a run, or of two side by side: tape view RUN [RUN2] [-o run.html]",
     "resume": "go on with an episode from its trace: tape resume TRACE --in tools.py [--budget '$0.10']",
     "export": "write a run for other viewers, OpenTelemetry or Inspect AI: tape export RUN --to otel",
-    "diagnose": "report what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
     "plan": "pick the best of your plans under a budget, or all worth having: tape plan FILE --frontier usd,value",
     "gateway": "give any agent a budget: an MCP server before others, each call priced: tape gateway CONFIG.toml",

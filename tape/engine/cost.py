@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from tape.budget import Budget, Ledger, Resources, in_units
 from tape.choice.graph import PlanGraph
@@ -14,9 +14,6 @@ from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.project import LmProjector
 from tape.lm.price import FREE
 from tape.protocols import Action, PlannedActor, State
-
-if TYPE_CHECKING:
-    from tape.engine.select import Path
 
 PAID = {"calls", "tokens", "usd"}
 """The resource kinds that model calls use."""
@@ -60,15 +57,15 @@ class Costs:
             BudgetExceededError: Asking for costs does not fit; every edge then has its worst case.
         """
 
-    def overdrawn(self, path: Path, rest: Sequence[Edge], *, begun: bool) -> bool:
+    def overdrawn(self, rest: Sequence[Edge], *, begun: bool, partial: bool) -> bool:
         """Whether a path must be abandoned because costs were counted too low.
 
         Args:
-            path: The path.
             rest: What is left of it.
             begun: Whether a step of it was taken.
+            partial: Whether it ends short of where a path is to end.
         """
-        del path, rest, begun
+        del rest, begun, partial
         return False
 
 

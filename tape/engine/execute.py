@@ -124,7 +124,7 @@ class Executor:
             return "overdrawn"
         if not self._watch.possible(rest[0].action):
             return "contradicted"
-        return "overdrawn" if self._costs.overdrawn(path, rest, begun=begun) else None
+        return "overdrawn" if self._costs.overdrawn(rest, begun=begun, partial=path.partial) else None
 
     async def _step(self, rest: Sequence[Edge]) -> Step | None:
         """Write the next action and execute it; None if it was refused and planning may find another."""

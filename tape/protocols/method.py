@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -14,9 +13,6 @@ from tape.errors import ConfigError
 from tape.plugins import METHODS, load, names
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tape.protocols import Environment
     from tape.trace import Event
 
 ROLE_SETTINGS = ("world_model", "scorer", "proposer", "execution")
@@ -79,36 +75,6 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Something in the record of an episode that is not as it must be.
-
-    Attributes:
-        rule: Which rule is broken.
-        move: The number of the attempt, from 0, or of the round; None where it is of neither.
-        what: What was found.
-    """
-
-    rule: str
-    move: int | None
-    what: str
-
-
-@dataclass
-class Audit:
-    """What a method finds in the record of an episode.
-
-    Attributes:
-        findings: What is not as it must be.
-        facts: How many recorded facts were checked against what was observed.
-        unchecked: What could not be checked, in words.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
-    facts: int = 0
-    unchecked: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class Method:
     """An entry of the entry-point group ``tape.methods``.
 
@@ -127,16 +93,6 @@ class Method:
 
     verifies: ClassVar[bool] = False
     """Whether ``--verify`` chooses it (:class:`tape.engine.verification.VerifyingMethod`)."""
-    rules: ClassVar[tuple[str, ...]] = ()
-    """What its findings mean, as ```rule`: meaning``; several rules may share a meaning."""
-    verdict: ClassVar[str] = ""
-    """The type of the events that a replay counts as repeated verdicts."""
-    holds_back: ClassVar[bool] = False
-    """Whether what is left of a budget at an observation depends on what its model is asked."""
-    stages: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Where a failed episode of it may have stopped, beside the stages of every agent, and what each means."""
-    gaps: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """What may be wrong with an episode of it, by name, and what each means."""
 
     def check(self, config: Any) -> None:
         """Refuse settings of the engine that contradict it.
@@ -148,44 +104,6 @@ class Method:
             ValueError: Names the contradiction.
         """
         del config
-
-    def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-        """Find contradictions inside one episode's record, from the file alone.
-
-        Args:
-            events: The trace.
-            result: The result, with ``method``.
-
-        Yields:
-            One sentence for each contradiction.
-        """
-        del events, result
-        yield from ()
-
-    def audit(self, trace: Path, events: Sequence[Event], env: Environment | None, config: Configured | None) -> Audit:
-        """Check an episode's record beyond what :meth:`wrong` does.
-
-        Args:
-            trace: The file of the trace.
-            events: What it holds.
-            env: An environment of the task, which is not played; None where it cannot be made.
-            config: The settings of the run, as its agent plays with them; None outside of runs, or without ``env``.
-
-        Raises:
-            TraceError: The trace contradicts itself.
-        """
-        del trace, events, env, config
-        return Audit()
-
-    def stopped(self, events: Sequence[Event]) -> str:
-        """Where a failed episode of it stopped: one of :attr:`stages`; empty where it stopped as any other may."""
-        del events
-        return ""
-
-    def gaps_in(self, events: Sequence[Event]) -> Collection[str]:
-        """Which of :attr:`gaps` an episode shows."""
-        del events
-        return ()
 
     def verdicts(self, events: Sequence[Event]) -> Verdicts:
         """What it has made of a planning round, by the round's events."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
@@ -109,42 +109,6 @@ class KnowsTruth(Protocol):
 
     def truth(self, target: Target) -> bool | None:
         """Whether a target holds now; None if that is unknown."""
-
-
-@runtime_checkable
-class Regrounds(Adapter, Protocol):
-    """An adapter that restores states and targets from records; optional, for checking records."""
-
-    def restored(self, fields: Mapping[str, Any]) -> State:
-        """The abstract state with the given fields.
-
-        Raises:
-            ValueError: No state of this task has them.
-        """
-
-    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """The known values, in a state, of the typed predicates that a target requires."""
-
-    def at_goal(self, state: State) -> bool | None:
-        """Whether the task is done in a state; None if the state does not determine it."""
-
-    def restated(self, target: Target) -> Target | None:
-        """The target with the text of its typed content; None if a model wrote the text.
-
-        Raises:
-            ValueError: No target has such content.
-        """
-
-
-@runtime_checkable
-class ChecksSteps(Regrounds, Protocol):
-    """An adapter that knows from the rules of a task what a step may change; optional, for checking records.
-
-    It checks steps of records whose actions must not be replayed, because they have effects outside.
-    """
-
-    def contradiction(self, before: State | None, action: Action | None, after: State) -> str:
-        """How a step breaks the rules; empty if it does not. Without a state before it, the episode begins there."""
 
 
 @runtime_checkable

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from tape.errors import InvalidOutputError
 from tape.protocols import Action, State
 from tape.protocols.domain import Domain, require_predicates
 from tape.protocols.predicates import Assignment, Predicate
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
-from tape.sdp.predicate_prompts import PredicatePrompts, read_literal
+from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Chain, Fields, Required, Target
 
 PROBE = "probe"
@@ -79,7 +76,6 @@ class PredicateAdapter:
         rules: Rules of the environment for a general model.
         forms: The predicates that a general model may write, as examples: ``holding(KIND)``.
         rejected: Why an observation certifies nothing (:class:`PredicateValidate`).
-        restored: The state with given fields; without it, only a replay can check records.
     """
 
     def __init__(
@@ -95,11 +91,9 @@ class PredicateAdapter:
         rules: str = "",
         forms: Sequence[str] = (),
         rejected: Callable[[Outcome], str | None] | None = None,
-        restored: Callable[[Mapping[str, Any]], State] | None = None,
     ) -> None:
         self._domain, self.caps, self._rejected = domain, caps, rejected
         self._predicates = require_predicates(domain, "sdp")
-        self._restored = restored
         self._kind, self._goal = kind, goal
         self._telling, self._whole = telling, whole
         self._rules, self._forms = rules, forms
@@ -149,50 +143,6 @@ class PredicateAdapter:
         )
         propose = LmPropose(prompts, tools)
         return Operators(propose, LmRealize(prompts, tools, written.read_act), self.validator(tools), propose)
-
-    def restored(self, fields: Mapping[str, Any]) -> State:
-        """The state with the given fields.
-
-        Raises:
-            ValueError: There is none.
-            NotImplementedError: The fields do not determine it.
-        """
-        if self._restored is None:
-            raise NotImplementedError("the fields do not determine the state")
-        return self._restored(fields)
-
-    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """The grounded values of a target's requirements."""
-        return check_required(target.requires, self._predicates.ground(state)).facts
-
-    def at_goal(self, state: State) -> bool | None:
-        """Whether the declared goal holds, if everything is observed."""
-        if not self._whole:
-            return None
-        known = self._predicates.ground(state)
-        return any(all(known.get(p) is value for p, value in goal.items()) for goal in self._predicates.goals())
-
-    def restated(self, target: Target) -> Target | None:
-        """The target with the text of the goal or of its requirements; a model's text has to name the same predicates.
-
-        Raises:
-            ValueError: The text names no predicates, or others.
-        """
-        if target.goal:
-            return replace(self._end(), node=target.node, by=target.by)
-        if target.by is None and target.requires:
-            arity = {predicate.name: len(predicate.args) for predicate, _ in target.requires}
-            try:
-                written = {read_literal(part, arity) for part in target.text.split(" and ")}
-            except InvalidOutputError as error:
-                raise ValueError(f"{target.text!r} does not name its requirements: {error}") from error
-            requires = tuple(sorted(written))
-            return replace(target, requires=requires, kind=requires[0][0].name)
-        if target.kind == PROBE:
-            return probe(target.by)
-        if target.by is None:
-            return None
-        return replace(target, text=_text(target.requires, target.by), kind=self._kind(target.by))
 
     def _end(self) -> Target:
         return Target(self._goal, "goal", goal=True)

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tape.protocols.method import Finding
 from tape.protocols.result import END_STATES
 from tape.sdp.events import CheckRecord, TargetRecord
 from tape.sdp.loop import NOTHING_LEFT
@@ -101,6 +100,21 @@ def checked(trajectory: CertifiedTrajectory) -> Checked:
     recomputed = sum(bool(judged.target.requires) for judged in exact)
     flagged = {how: n for how, n in trajectory.by_how().items() if how != "deterministic"}
     return Checked(recomputed, len(exact) - recomputed, flagged)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in the record of an episode that is not as it must be.
+
+    Attributes:
+        rule: Which rule is broken.
+        move: The number of the attempt, from 0, or of the round; None where it is of neither.
+        what: What was found.
+    """
+
+    rule: str
+    move: int | None
+    what: str
 
 
 def revalidate(trajectory: CertifiedTrajectory) -> list[Finding]:

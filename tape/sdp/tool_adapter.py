@@ -8,10 +8,7 @@ result from a text, the certificate depends on the model and is flagged.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
@@ -22,7 +19,7 @@ from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import LONGEST_RESULT, cut
-from tape.tools.state import UNSAID, Failure, Obtained, ToolState
+from tape.tools.state import UNSAID, Obtained, ToolState
 
 CAPS = Caps(attempts=3, replans=5, steps=200)
 """Ours: the paper has no user-defined tools."""
@@ -92,7 +89,7 @@ class ToolValidate:
 
 
 class ToolAdapter:
-    """Implements :class:`tape.sdp.adapter.ChecksSteps` and :class:`tape.sdp.adapter.Foresees`.
+    """Implements :class:`tape.sdp.adapter.Foresees`.
 
     Args:
         domain: The task and its tools.
@@ -167,79 +164,6 @@ class ToolAdapter:
         del tools
         return None
 
-    # --- records checked again --------------------------------------------------------------
-
-    def restored(self, fields: Mapping[str, Any]) -> ToolState:
-        """The state with the given fields: calls of these tools, each after the results that it refers to.
-
-        Raises:
-            ValueError: There is none.
-        """
-        got = tuple(Obtained(parse(text), str(value[0]) if value else None) for text, *value in fields["results"])
-        failures = tuple(Failure(parse(text), int(after)) for text, after in fields["failed"])
-        made = [(found.call, number) for number, found in enumerate(got)]
-        made += [(failure.call, failure.after) for failure in failures]
-        for call, known in made:
-            self._domain.toolbox.find(call).require_names(call)
-            if not 0 <= known <= len(got) or any(not 1 <= k <= known for k in call.references):
-                raise ValueError(f"{call.text} cannot have been made after {known} of {len(got)} results")
-        return ToolState(got, failures, str(fields["answer"]) or None, str(fields["note"]))
-
-    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
-        """Whether the required results of a target exist."""
-        return facts_of(target, as_state(state))
-
-    def at_goal(self, state: State) -> bool | None:
-        """None: only the judge knows whether an answer is right."""
-        del state
-        return None
-
-    def restated(self, target: Target) -> Target | None:
-        """The target with the text of its requirement.
-
-        Raises:
-            ValueError: The requirement is not a predicate of tools.
-        """
-        if target.goal:
-            return replace(GOAL, node=target.node, by=target.by)
-        if not target.requires:
-            return replace(_made(target.by or ""), node=target.node, by=target.by)
-        [(predicate, value)] = target.requires
-        if not value:
-            raise ValueError(f"{predicate} can only be required to be true")
-        own = _given(_argument(predicate)) if predicate.name == ANSWERED else _obtaining(*_result_of(predicate))
-        return replace(own, node=target.node, by=target.by)
-
-    def contradiction(self, before: State | None, action: Action | None, after: State) -> str:
-        """A change of state that the action cannot cause, without making the call.
-
-        A call adds its result or its failure, an answer adds the answer, a refusal a note; all else stays. Only a
-        replay can check what a call returned, and whether it failed.
-        """
-        fields = dict(self.fields(after))
-        if before is None or action is None:
-            return "" if fields == dict(self.fields(ToolState())) else "an episode begins without results"
-        here, there = as_state(before), as_state(after)
-        if any(fields == dict(self.fields(state)) for state in self._possible(here, action, there)):
-            return ""
-        return f"{action!r} leads from the state before it to another than the one after it"
-
-    def _possible(self, before: ToolState, action: Action, after: ToolState) -> Sequence[ToolState]:
-        """The possible states after an action, given the last result and the note."""
-        refused = replace(before, note=after.note)
-        try:
-            call = parse(action)
-            self._domain.require_possible(_checkable(before), call)
-        except InvalidCallError:
-            return [refused] if after.note else []
-        if call.kind == ANSWER:
-            return [replace(before, answer=call.args[0][1], note="")]
-        found = [before.with_call(call, after.got[-1].value)] if after.got and after.got[-1].value is not None else []
-        found.append(before.with_failure(call, after.note))
-        # A call may be refused for the value of an argument, which is incomplete here if it refers to a long result.
-        cut_short = any(_checked_value(before.got[k - 1]) is None for k in call.references)
-        return [*found, refused] if cut_short and after.note else found
-
 
 def facts_of(target: Target, state: ToolState) -> tuple[tuple[str, bool], ...]:
     """The values of a target's required predicates."""
@@ -312,17 +236,3 @@ def _kept(found: Obtained) -> tuple[str, ...]:
 
 def _shown(found: Obtained) -> str:
     return cut(found.value or "?", LONGEST_RESULT)
-
-
-def _checked_value(found: Obtained) -> str | None:
-    """A recorded value; None if it was cut."""
-    try:
-        json.loads(found.value or "")
-    except ValueError:
-        return None
-    return found.value
-
-
-def _checkable(state: ToolState) -> ToolState:
-    """The state for checks of calls, in which cut values count as predicted."""
-    return replace(state, got=tuple(replace(found, value=_checked_value(found)) for found in state.got))

@@ -1,5 +1,9 @@
 """The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
 
+from tape.trace.bases import ClosingEvent as ClosingEvent
+from tape.trace.bases import DescribedEvent as DescribedEvent
+from tape.trace.bases import Event as Event
+from tape.trace.bases import PlanningEvent as PlanningEvent
 from tape.trace.continued import ContinuedTrace as ContinuedTrace
 from tape.trace.continued import hold as hold
 from tape.trace.dry_run import DryRunEvent as DryRunEvent
@@ -10,11 +14,8 @@ from tape.trace.events import AnsweredEvent as AnsweredEvent
 from tape.trace.events import ApprovalEvent as ApprovalEvent
 from tape.trace.events import CallBegunEvent as CallBegunEvent
 from tape.trace.events import CallEndedEvent as CallEndedEvent
-from tape.trace.events import ClosingEvent as ClosingEvent
 from tape.trace.events import CostAboveBoundEvent as CostAboveBoundEvent
-from tape.trace.events import DescribedEvent as DescribedEvent
 from tape.trace.events import DifferedEvent as DifferedEvent
-from tape.trace.events import Event as Event
 from tape.trace.events import FinishedEvent as FinishedEvent
 from tape.trace.events import GeneratedEvent as GeneratedEvent
 from tape.trace.events import GraphFoldedEvent as GraphFoldedEvent
@@ -24,7 +25,6 @@ from tape.trace.events import MalformedEvent as MalformedEvent
 from tape.trace.events import MismatchEvent as MismatchEvent
 from tape.trace.events import ObservedEvent as ObservedEvent
 from tape.trace.events import PathSelectedEvent as PathSelectedEvent
-from tape.trace.events import PlanningEvent as PlanningEvent
 from tape.trace.events import PlansSampledEvent as PlansSampledEvent
 from tape.trace.events import PromptPart as PromptPart
 from tape.trace.events import ReplannedEvent as ReplannedEvent

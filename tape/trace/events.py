@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -11,37 +10,11 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 from tape.budget import in_units
 from tape.errors import TraceError
 from tape.plugins import METHODS, load, names
+from tape.trace.bases import DescribedEvent, Event
 from tape.trace.shapes import Config, Count, Explanation, Graph, Problem, Result
 
 SEARCH_SOLVER = "search solver"
 """The selector of searches, which plans with what its calls are expected to take and reserves the worst of each."""
-
-
-class Event(BaseModel):
-    """Base of all events; a subclass declares its ``type``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    type: ClassVar[str] = ""
-
-
-class DescribedEvent(Event, ABC):
-    """Base of events that describe themselves when they are replayed."""
-
-    @abstractmethod
-    def description(self) -> str:
-        """One or more plain lines."""
-
-
-class PlanningEvent(DescribedEvent):
-    """Base of events that hold a plan of a method's own."""
-
-    @abstractmethod
-    def planned(self) -> list[str]:
-        """Its actions."""
-
-
-class ClosingEvent(DescribedEvent):
-    """Base of events that say how a method's own loop has ended."""
 
 
 class StartedEvent(Event):

@@ -2,7 +2,7 @@
 
 A line names the hash of the line before it, and the episode's record keeps the hash of the last one. Hashes do not
 protect against a forger who writes the whole file and the record anew: only playing the actions again in the
-environment shows that (:mod:`tape.analysis.audit`).
+environment shows that.
 """
 
 from __future__ import annotations

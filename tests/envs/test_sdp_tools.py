@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -56,8 +55,3 @@ def test_a_run_is_played_shown_and_checked(
     capsys.readouterr()
     assert main(["show", str(out)]) == 0
     assert "#1 is the result of " in capsys.readouterr().out
-    assert main(["diagnose", str(out), "--replay", "--out", str(tmp_path / "report")]) == 0
-    out = capsys.readouterr().out
-    assert "| 1 whole |" in out
-    assert "0 in 0" in out
-    assert json.loads((tmp_path / "report" / "diagnosis.json").read_text())

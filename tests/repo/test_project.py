@@ -12,7 +12,7 @@ from tests.places import ROOT
 
 GROUPS = {
     "tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.methods": "tape",
-    "tape.proposers": "tape", "tape.models": "tape",
+    "tape.proposers": "tape", "tape.models": "tape", "tape.views": "tape",
 }  # fmt: skip
 STAND_INS = {"simulated": "envs", "declared": "envs"}
 """Models that play one environment only, and come with it."""

@@ -31,7 +31,6 @@ ASKS = {
     "sokoban": "__import__('envs.sokoban.gym_env')", "plots": "at('tape.show.plots').draw(None, [])",
     "search": "at('envs.search').bm25([at('envs.search').Passage('1', 'A title', 'a text')])",
     "dense": "at('envs.search').dense([at('envs.search').Passage('1', 'A title', 'a text')])",
-    "parquet": "at('tape.analysis.transitions').require_arrow()",
     "ray": "at('tape.runner.workers').open_pool('ray:local')", "openai": "load('tape.models', 'vllm')('a-model')",
     "anthropic": "load('tape.models', 'anthropic')('a-model')", "otel": "at('tape.integrations.otel').provider()",
     "inspect": "at('tape.integrations.inspect_log').export(None)", "langchain": "at('tape.integrations.langchain')",

@@ -1,10 +1,9 @@
-"""A method in one file: an agent that looks around before every few actions, counts that, and has it checked."""
+"""A method in one file: an agent that looks around before every few actions, and counts that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,7 +11,7 @@ from tape.agents.react import ReactAgent
 from tape.engine.episode import Episode
 from tape.engine.settings import TapeConfig
 from tape.protocols.method import Method, MethodSettings
-from tape.trace import DescribedEvent, Event, register_event
+from tape.trace import DescribedEvent, register_event
 
 
 class LooksSettings(MethodSettings):
@@ -56,11 +55,6 @@ class LooksMethod(Method):
     def check(self, config: TapeConfig) -> None:
         if config.no_repeat:
             raise ValueError("looks needs actions that repeat")
-
-    def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
-        looked = sum(isinstance(event, LookedEvent) for event in events)
-        if result["method"].get("looks_taken", 0) != looked:
-            yield f"looks_taken is not {looked}"
 
 
 LOOKS = LooksMethod("looks", LooksSettings, "--agent looks", {"looks_taken": 0})

@@ -172,15 +172,11 @@ def _view(file: Path) -> int:
     return command("view", file.parent.parent, "-o", file.parent.parent / "page.html")
 
 
-def _diagnose(file: Path) -> int:
-    return command("diagnose", file.parent.parent)
-
-
 def _commands(file: Path) -> int:
     """What reads ``config.json`` and ``episodes.jsonl``."""
     run = file.parent
     shown = max(command("show", run, "--list"), command("show", run, "2", "--no-pictures"))
-    read = max(command("why", run, "1"), command("diagnose", run))
+    read = command("why", run, "1")
     return max(shown, read, command("view", run, "-o", run / "page.html"))
 
 
@@ -286,7 +282,6 @@ LOADERS: dict[str, Loader] = {
     "show a trace": Loader(_trace_of_run, _replay, names_file=False, slow=True),
     "why of a trace": Loader(_trace_of_run, _why, names_file=False, slow=True),
     "view a trace": Loader(_trace_of_run, _view, names_file=False, slow=True),
-    "diagnose a trace": Loader(_trace_of_run, _diagnose, names_file=False, slow=True),
     "commands on a config": Loader(lambda folder: _run(folder) / "config.json", _commands, names_file=False, slow=True),
     "commands on episodes": Loader(_episodes, _commands, names_file=False, slow=True),
     "solve a graph": Loader(_graph, _solve, names_file=False, slow=True),

@@ -15,7 +15,7 @@ from tape.runner.derived import in_order
 from tape.runner.directory import RunDirectory
 from tape.runner.record import KEY
 from tape.runner.summary import summarise
-from tape.trace import Event, read_trace
+from tape.trace import Event, links_of, read_trace
 
 MOST_RUNS = 2
 
@@ -163,4 +163,5 @@ def read_events(entry: Entry) -> tuple[list[Event], str]:
         return events, f"The trace can be read up to event {len(events)}: {found}"
     if events[-1].type != "finished":
         return events, "The trace ends before the episode does: it was interrupted, or is still running."
-    return events, ""
+    broken = links_of(entry.trace).what
+    return events, f"The trace is not as it was written: {broken}." if broken else ""

@@ -251,7 +251,3 @@ def test_a_run_is_played_shown_and_checked(tmp_path: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert main(["show", str(out)]) == 0
     assert "prepared: search: evidence" in capsys.readouterr().out
-    assert main(["diagnose", str(out), "--replay", "--out", str(tmp_path / "report")]) == 0
-    found = capsys.readouterr().out
-    assert "| 12 whole |" in found
-    assert "0 in 0" in found

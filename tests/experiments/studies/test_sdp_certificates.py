@@ -11,7 +11,6 @@ import pytest
 from experiments.harness import episodes
 from experiments.harness.measured import Measured
 from experiments.studies.sdp import certificates
-from tape.analysis.trajectories import trajectories_in
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.sdp.trajectory import CertifiedTrajectory
@@ -42,7 +41,7 @@ def test_false_certificates_are_counted_where_they_are(run: RunDirectory) -> Non
         checks = [move["judged"][0]["check"] for move in made["moves"] if move["k"]]
         return [check for check in checks if check["truth"] and check["how"] == "deterministic"]
 
-    every = trajectories_in(run).trajectories["easy / nano-750 / SDP"]
+    every = certificates.collect(Measured.read(run.path))[0]["easy / nano-750 / SDP"]
     first = next(one for one in every if true_checks(one.model_dump(mode="json")))
     rest = [one for one in every if one is not first]
     made = first.model_dump(mode="json")

@@ -268,3 +268,11 @@ def test_pure_calls_that_wait_for_nothing_run_at_once_and_are_paid_once(parallel
     environment = ToolEnvironment("Fares?", [fare], budget="$0.061, 12 steps")
     result = TapeAgent(ScriptedLM(write), parallel=parallel).run(environment)
     assert (result.answer, str(result.spent["usd"]), most[0] > 1) == (8, "0.06", parallel > 1)
+
+
+@pytest.mark.parametrize("program", ["row = find('Bob')\nanswer(row['n'])", "no program"])
+def test_it_ends_where_tokens_are_short_of_further_samples(program: str) -> None:
+    for tokens in range(400, 9000, 400):
+        result = played([program], Shop(), f"{tokens} tokens, 30 steps")
+        assert not result.success
+        assert result.used.get("tokens", 0) <= tokens

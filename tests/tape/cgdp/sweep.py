@@ -14,7 +14,6 @@ from tape.cgdp.agents.memgpt import MemgptAgent
 from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.belief import verified
-from tape.cgdp.checks import wrong
 from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent
 from tape.cgdp.gates import CONFIGURATIONS
 from tape.cgdp.interventions import require_interventions
@@ -24,6 +23,7 @@ from tape.errors import ConfigError
 from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
 from tape.trace import read_trace
+from tests.tape.cgdp.checks import wrong
 from tests.tape.cgdp.policy import longest, play, scripted_policy
 
 AGENTS: tuple[type[SearchAgent], ...] = (CgdpAgent, IrcotAgent, ReactSearchAgent, MemgptAgent, IterRetgenAgent)

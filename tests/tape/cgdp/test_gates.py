@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
-from tape.cgdp.gaps import GAPS, gaps
 from tape.cgdp.gates import CONFIGURATIONS, GateConfiguration, Signalling, StagnationGate, jaccard, require_gate
-from tape.errors import ConfigError, TraceError
-from tape.protocols.search import UNANSWERABLE
+from tape.errors import ConfigError
 from tape.trace import Event, GeneratedEvent, PromptPart, StartedEvent
 
 Trace = Sequence[tuple[str, Sequence[str]]]
@@ -159,38 +157,3 @@ def ending(events: list[Event], **changed: object) -> list[Event]:
 
 
 LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
-
-
-@pytest.mark.parametrize(
-    ("events", "expected"),
-    [
-        (trace(LONG, "Otto Lind", shown="Otto Lind"), set()), (trace(LONG, "Ada", shown="nothing"), {"G1"}),
-        (trace(LONG, "Ada", shown="Otto Lind is there"), set()),
-        (trace(["Ada born", "Ajuran coins", "Ajuran history", "Tarn mayor"], "Ada", shown="Otto Lind"), {"G2"}),
-        (trace(["Ada born", "Ajuran coins", "Ajuran history", "x"], "Otto Lind", shown="Otto Lind"), set()),
-        (trace(LONG, "Fifteen", shown="Otto Lind"), {"G3"}), (trace(LONG[:2], "Ada", shown="Otto Lind"), {"G4"}),
-        (trace(["Ada born in Tarn"] * 3, "Otto Lind", shown="Otto Lind"), {"G5/G6"}),
-        (trace(["Ada born in Tarn"] * 2, "Otto Lind", shown="Otto Lind"), set()),
-        (trace(LONG, "Ada", UNANSWERABLE, shown="Otto Lind"), {"G7"}), (trace(LONG, UNANSWERABLE, UNANSWERABLE), set()),
-        (trace(LONG, "The unanswerable.", UNANSWERABLE), set()),
-        (trace(LONG, "Unanswerable.", shown="Otto Lind"), set()), (trace(LONG, "", UNANSWERABLE), set()),
-        (trace(LONG, "", shown="Otto Lind"), set()),
-    ],
-)  # fmt: skip
-def test_gaps(events: list[Event], expected: set[str]) -> None:
-    assert gaps(events) == expected
-    assert expected <= GAPS.keys()
-    with pytest.raises(TraceError, match="no search"):
-        gaps(events[:-1])
-
-
-def test_what_the_answer_was_shown_counts_and_not_how_its_prompt_writes_it() -> None:
-    events = trace(LONG, "Ada", shown="e1 lies in e2")
-    assert gaps(ending(events, shown=["Tarn: Otto Lind is its mayor."])) == set()
-    assert gaps(ending(events, shown=["Ada"])) == {"G1"}
-
-
-def test_any_spelling_of_the_answer_will_do() -> None:
-    events = trace(LONG, "Ada", found="New York City: Ada was born there.", shown="New York is it")
-    assert gaps(ending(events, gold_answers=["New York City", "New York"])) == set()
-    assert gaps(ending(events, gold_answers=["New York City"])) == {"G1"}

@@ -13,7 +13,6 @@ from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.agents.ircot import IrcotAgent
 from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cgdp.agents.search import SearchAgent
-from tape.cgdp.checks import wrong
 from tape.cgdp.events import BeliefEvent, InterventionEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.interventions.trajectories import union
 from tape.cgdp.view import Belief, Fact
@@ -23,6 +22,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
 from tape.trace import read_trace
+from tests.tape.cgdp.checks import wrong
 from tests.tape.cgdp.policy import environment, fixed_answers, of, play
 
 GATE = "f_j0.6_u0.3_p2"

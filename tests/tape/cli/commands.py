@@ -134,7 +134,7 @@ def commands(data: Path, out: Path) -> dict[str, list[str]]:
         "workers": [*TAPE, "run", "sokoban", *PLAYED, "--workers", "2", "--out", str(out)], "solve": solving(data),
         "solve apart": solving(data, "--solver", "cp-sat"), "show": [*TAPE, "show", run, "--no-pictures"],
         "view": [*TAPE, "view", run, "-o", str(out.with_suffix(".html"))], "why": [*TAPE, "why", run],
-        "diagnose": [*TAPE, "diagnose", run], "models": [*TAPE, "models"],
+        "models": [*TAPE, "models"],
     }  # fmt: skip
 
 

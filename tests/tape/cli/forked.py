@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 IMPORTED = (
-    "envs.sokoban.plugin", "solvers.labelling", "tape.agents.open_loop", "tape.analysis.diagnosis",
+    "envs.sokoban.plugin", "solvers.labelling", "tape.agents.open_loop",
     "tape.analysis.probe.report", "tape.analysis.why", "tape.gateway.audit", "tape.gateway.gateway",
     "tape.gateway.serving", "tape.integrations.inspect_log", "tape.integrations.otlp", "tape.budget.stores",
     "tape.lm.listed_prices", "tape.runner.runner", "tape.show.frontier", "tape.show.view.page",

@@ -91,7 +91,6 @@ def commands(data: str) -> dict[str, list[str]]:
         "resume": ["resume", f"{data}/none.jsonl", "--in", f"{data}/odd_tools.py"],
         "export to inspect": ["export", run, "--to", "inspect", "--out", f"{data}/log.eval"],
         "export to nobody": ["export", run, "--to", "otel", "--endpoint", "http://127.0.0.1:9"],
-        "diagnose": ["diagnose", run, "-o", f"{data}/diagnosis"],
         "solve": solve, "solve as JSON": [*solve, "--json"], "solve apart": [*solve, "--solver", "pulp:cbc"],
         "solve by CP-SAT": [*solve, "--solver", "cp-sat"], "solve and draw": [*solve, "--draw", f"{data}/graph.svg"],
         "solve limits": ["solve", f"{data}/problem.rcsp", "--format", "rcsp"],

@@ -38,7 +38,6 @@ SWITCHES = {
     "show": "--list --delay --no-pictures --nothing",
     "why": "--list --round --json --nothing",
     "view": "-o --explain --nothing",
-    "diagnose": "-o --only --nothing",
     "models": "--ask --nothing",
     "prices": "--find --prompt --completion --prices --nothing",
     "solvers": "--nothing",
@@ -57,7 +56,7 @@ def vector(rng: random.Random, there: dict[str, str], out: Path) -> list[str]:
         words += [there["graph"], "--budget", "usd=$0.008,steps=6"]
     elif command == "plan":
         words += [there["graph"], "--budget", "usd=$0.008,steps=6", "--frontier", "usd,value"]
-    elif command in ("show", "why", "view", "diagnose"):
+    elif command in ("show", "why", "view"):
         words.append(there["run"])
     for _ in range(rng.randint(0, 3)):
         switch = rng.choice(SWITCHES[command].split())

@@ -26,7 +26,7 @@ from tests.profiles import examples
 from tests.tape.runner.records import record
 from tests.tape.runner.test_workers import configuration, play, scripted
 
-COMMANDS = (["show", "{}", "1", "--no-pictures"], ["show", "{}", "--list"], ["why", "{}", "1"], ["diagnose", "{}"],
+COMMANDS = (["show", "{}", "1", "--no-pictures"], ["show", "{}", "--list"], ["why", "{}", "1"],
             ["view", "{}", "-o", "{}.html"])  # fmt: skip
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r"
 CONTROL = {c for c in ESCAPES if not c.isprintable()}

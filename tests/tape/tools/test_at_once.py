@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tape.agents.tape import TapeAgent
-from tape.analysis.by_replay import Played, replay
 from tape.analysis.why import about
 from tape.approval import Approval, ApprovalRequest
 from tape.errors import ConfigError
@@ -265,20 +264,6 @@ def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None
         if '"acted"' in lines[cut - 1]:  # what has begun beside it, and is made again, is paid for twice
             assert result.used["usd"] >= whole.used["usd"]
         trace.unlink()
-
-
-def test_an_episode_is_played_again_alike(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.jsonl"
-    play(World(), CHAIN, trace=trace)
-
-    def make() -> ToolEnvironment[Any]:
-        return ToolEnvironment("task", World().tools(), budget="$0.04, 9 steps")
-
-    def agent() -> TapeAgent:
-        return TapeAgent(ScriptedLM(script(CHAIN)), parallel=4, ablations={"score": "ends"})
-
-    found = replay([*read_trace(trace)], Played(make, 0, None, agent=agent))
-    assert (found.findings, found.unchecked) == ([], [])
 
 
 def test_what_parallel_cannot_go_with() -> None:

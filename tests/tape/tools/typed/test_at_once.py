@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tape.agents.tape import TapeAgent
-from tape.analysis.by_replay import Played, replay
 from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
@@ -150,14 +149,3 @@ def test_where_something_becomes_different_calls_run_one_after_another() -> None
     world = World()
     assert play(world, changes=[Change(after=1, note="a note")]).end_state == "success"
     assert world.most == 1
-
-
-def test_a_trace_of_calls_at_once_is_replayed(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.jsonl"
-    assert play(World(waits=BOTH), trace=trace).success
-
-    def make() -> TypedEnvironment:
-        return TypedEnvironment(World(waits=BOTH).tools(), have={}, want="whole", budget=BUDGET)
-
-    found = replay([*read_trace(trace)], Played(make, 0, BUDGET, agent=agent))
-    assert (found.findings, found.unchecked) == ([], [])
