@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tape.errors import ResumeError, TraceError
 from tape.files import append, partial_file, why
-from tape.trace.events import Event, FinishedEvent, GeneratedEvent
+from tape.trace.bases import Event
+from tape.trace.events import FinishedEvent, GeneratedEvent
 from tape.trace.file import TraceWriter, require_alone, unwritten
 from tape.trace.links import hash_of
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.trace.events import DescribedEvent, register_event
+from tape.trace.bases import DescribedEvent
+from tape.trace.events import register_event
 
 
 @register_event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from tape.budget import in_units
 from tape.errors import TraceError
@@ -34,8 +34,8 @@ class StartedEvent(Event):
     budget: dict[str, Count]
     task: str = ""
     seed: int | None = None
-    environment: dict[str, Any] = {}
-    parent: dict[str, Count] = {}
+    environment: dict[str, Any] = Field(default_factory=dict)
+    parent: dict[str, Count] = Field(default_factory=dict)
 
 
 class ObservedEvent(Event):

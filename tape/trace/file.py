@@ -20,7 +20,8 @@ from tape.errors import TraceError
 from tape.files import append, why
 from tape.reading import is_storable, json_lines, short, storable, wrong
 from tape.redaction import redacted
-from tape.trace.events import CallBegunEvent, CallEndedEvent, Event, GeneratedEvent, event_type
+from tape.trace.bases import Event
+from tape.trace.events import CallBegunEvent, CallEndedEvent, GeneratedEvent, event_type
 from tape.trace.links import FIRST, hash_of
 
 logger = logging.getLogger("tape.trace")

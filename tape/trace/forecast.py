@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict
 
 from tape.budget import in_units
-from tape.trace.events import DescribedEvent, register_event
+from tape.trace.bases import DescribedEvent
+from tape.trace.events import register_event
 from tape.trace.shapes import Count
 
 LEVEL = 0.8

@@ -10,7 +10,8 @@ from pydantic import BaseModel, PrivateAttr
 
 from tape.errors import TraceError
 from tape.plugins import load
-from tape.trace.events import Event, PathSelectedEvent
+from tape.trace.bases import Event
+from tape.trace.events import PathSelectedEvent
 
 
 @dataclass

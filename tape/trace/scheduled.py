@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tape.trace.events import DescribedEvent, register_event
+from tape.trace.bases import DescribedEvent
+from tape.trace.events import register_event
 
 
 class ScheduledCall(BaseModel):

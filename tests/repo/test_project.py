@@ -27,7 +27,8 @@ def test_entry_points_parse(group: str) -> None:
         found = EntryPoint(name, value, group)
         assert re.fullmatch(r"[a-z0-9_:-]+", name)
         assert found.module.partition(".")[0] == STAND_INS.get(name, GROUPS[group])
-        assert (found.attr.isidentifier(), found.extras) == (True, [])
+        named = found.attr is None if group == "tape.views" else found.attr.isidentifier()  # views are modules
+        assert (named, found.extras) == (True, [])
 
 
 def test_all_takes_every_extra_of_the_project() -> None:

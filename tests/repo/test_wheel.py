@@ -37,6 +37,7 @@ ASKS = {
     "pydantic-ai": "at('tape.integrations.pydantic_ai')", "openai-agents": "at('tape.integrations.openai_agents')",
     "smolagents": "at('tape.integrations.smolagents')", "dspy": "at('tape.integrations.dspy')",
     "litellm": "at('tape.integrations.litellm')",
+    "parquet": "at('tape.plugins').require_extra('parquet', 'pyarrow', what='it')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
     "postgres": "at('tape.budget.stores').open_store('postgresql://nowhere/x')",
     "agentdojo": "load('tape.environments', 'agentdojo').tasks({})",
