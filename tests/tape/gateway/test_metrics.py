@@ -109,7 +109,7 @@ async def test_what_is_open_is_held_and_has_an_age(tmp_path: Path) -> None:
         waiting = asyncio.create_task(call(other, "wait"))
         while value(await read(theirs), "held", resource="usd", scope="run") != 0.04:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         for one in (metrics, theirs):  # of this gateway, or of another one on the same journal
             found = await read(one)
             assert value(found, "held", resource="usd", scope="client", client="local") == 0.04
