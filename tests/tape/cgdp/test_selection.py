@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -107,11 +108,13 @@ def test_options_that_break_the_window_make_no_edges(played: Played) -> None:
 
 def least_for_depth_5(played: Played, **given: Any) -> int:
     """The least budget under which the first search is the deepest one."""
-    for tokens in range(500, 3000, 10):
+
+    def is_deepest(tokens: int) -> bool:
         _, chosen = played(budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
-        if chosen and chosen[0].option.name == "bm25-5":
-            return tokens
-    raise AssertionError("never")
+        return bool(chosen) and chosen[0].option.name == "bm25-5"
+
+    budgets = range(500, 3000, 10)
+    return budgets[bisect_left(budgets, True, key=is_deepest)]
 
 
 def test_a_bare_question_leaves_budget_for_the_usual_number_of_searches(played: Played) -> None:
