@@ -48,18 +48,6 @@ def test_a_key_holds_what_matters_and_no_more(seed: int, task: str) -> None:
     assert domain.key(replace(state, holding=f"{world.layout.goal.thing} 9")) != domain.key(state)
 
 
-def test_a_picture_shows_what_matters() -> None:
-    world = world_of(KITCHEN, full=True)
-    lines = domain_of(world).render(world.known).splitlines()
-    assert lines == [
-        "at the middle of the room, holding nothing",
-        "apple in/on cabinet 2",
-        "apple in/on fridge 1",
-        "0 of 6 places not looked into",
-    ]
-    assert domain_of(world).render(known(KITCHEN)).endswith("6 of 6 places not looked into")
-
-
 def test_all_that_can_be_written_is_admissible_and_what_is_shown_too() -> None:
     world = world_of(KITCHEN)
     domain = domain_of(world, shown=True)

@@ -138,15 +138,6 @@ def test_the_prompt_is_what_is_known_and_one_query() -> None:
     assert set(str(request.prompt).split()) <= set(WORDS)
 
 
-def test_a_fixed_action_leaves_no_other_admissible() -> None:
-    state = replace(known(STUDY), at=("desk 2",), inside=frozenset({("desklamp 1", "desk 2")}))
-    for action in ("go to bed 1", "use desklamp on desk 2", "take book from desk 2", "put book in/on desk 2"):
-        request = format_of(state).act_request(state, {}, action, [action])
-        assert isinstance(request.constraint, Choice)
-        [text] = request.constraint.options
-        assert format_of(state).read_act(state, text) == ("", action)
-
-
 def options(request: Request) -> set[str]:
     assert isinstance(request.constraint, Choice)
     return set(request.constraint.options)
@@ -197,25 +188,6 @@ _WRONG = ("take apple", "hold }{", "lit x", "put apple fridge1", "at fridge1 new
 def test_what_is_no_change_here_is_invalid(text: str) -> None:
     with pytest.raises(InvalidOutputError):
         HOUSEHOLD.read_next(known(KITCHEN), text)
-
-
-@given(st.one_of(st.text(), st.lists(st.sampled_from([*WORDS, "?"]), max_size=6).map(" ".join)))
-def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
-    for state in (known(KITCHEN), replace(known(KITCHEN), holding="apple 1", at=("fridge 1",))):
-        prompt_format = format_of(state)
-        for read in (prompt_format.read_next, prompt_format.read_act):
-            try:
-                read(state, text)
-            except InvalidOutputError as error:
-                str(error).encode()
-        assert all(read_command(action) for action in prompt_format.read_plan(state, text).actions)
-        predicates = [inside("apple", "fridge 1"), shut("fridge 1")]
-        try:
-            assert set(prompt_format.read_predict(state, predicates, text)) < set(predicates)
-        except InvalidOutputError:
-            assert text.strip() not in ("yes", "no", "fridge1")
-        with pytest.raises(InvalidOutputError):
-            prompt_format.read_rollout(state, [], text)
 
 
 @pytest.mark.parametrize("prompt_format", [HOUSEHOLD, COOK])
@@ -275,11 +247,6 @@ def commands(draw: st.DrawFn) -> Command:
     verb = draw(st.sampled_from(VERBS))
     thing = "" if verb in ("go", "open", "close") else draw(st.sampled_from(OBJECTS))
     return Command(verb, "" if verb == "use" else draw(names), thing)
-
-
-def test_no_word_is_there_twice_and_none_holds_a_space() -> None:
-    assert len(set(WORDS)) == len(WORDS)
-    assert not any(" " in word or not word for word in WORDS)
 
 
 @given(st.lists(commands(), max_size=6))

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from envs.alfworld import prompts
 from envs.alfworld.commands import read_command
@@ -17,12 +16,10 @@ from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
 from experiments.training.alfworld.plans import best_plan
-from tape.agents.tape import TapeAgent
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Request
-from tape.lm.scripted import ScriptedLM, obeys
+from tape.lm.base import Choice
+from tape.lm.scripted import obeys
 from tests.envs.alfworld.chat import COOK, FOUND, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
-from tests.envs.alfworld.played import PlayedAlfworld
 from tests.envs.alfworld.worlds import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
 from tests.tape.offers import offers
 
@@ -150,47 +147,6 @@ def test_paths_are_numbered() -> None:
     assert "2: open fridge 1 -> s21 (0.25) |" in prompt(request)
     assert request.constraint == Choice(("1", "2"))
     assert COOK.read_intention("I open the fridge.") is None
-
-
-FIELDS = st.sampled_from(["actions", "thought", "action", "step_1", "step_2"])
-
-
-@pytest.mark.slow
-@given(
-    st.text() | st.recursive(st.text() | st.none(), lambda x: st.dictionaries(FIELDS, x | st.lists(x))).map(json.dumps)
-)
-def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
-    for state in (KNOWN, replace(KNOWN, holding="apple 1")):
-        for read in (COOK.read_next, COOK.read_act, lambda s, t: COOK.read_rollout(s, ["open fridge 1"], t)):
-            try:
-                read(state, text)
-            except InvalidOutputError as error:
-                str(error).encode()
-        assert all(read_command(action) for action in COOK.read_plan(state, text).actions)
-
-
-def test_tape_plays_a_game_through_the_chat_format() -> None:
-    """A script that plans by the rules wins; every prompt and answer takes the real way."""
-    house = PlayedAlfworld(world_of(KITCHEN, full=True), steps=12)
-
-    def answer(request: Request, sample: int) -> str:
-        if request.role == "plan":
-            return json.dumps({"thought": "", "actions": [c.text for c in best_plan(house.world.scene()) or ()]})
-        if request.role == "rollout":
-            lines = [line for line in prompt(request).splitlines() if line.startswith("step_")]
-            twin, commands = house.world.twin(), [read_command(line.split(": ", 1)[1]) for line in lines]
-            return steps(*(result(twin, c) for c in commands if c))
-        if request.role == "score":
-            return str(len(best_plan(house.world.scene()) or ()))
-        assert isinstance(request.constraint, JsonSchema)
-        [action] = actions_of(request)
-        return act(action)
-
-    model = ScriptedLM(answer, obey=True)
-    played = TapeAgent(model, num_plans=2).run(house)
-    assert (played.success, played.end_state, played.malformed) == (True, "success", 0)
-    assert played.replans == 0
-    assert {request.role for request in model.requests} == {"plan", "rollout", "score", "act"}
 
 
 @pytest.mark.slow

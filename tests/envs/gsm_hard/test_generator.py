@@ -10,7 +10,7 @@ from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
 from envs.gsm_hard.problem import Step
 from envs.gsm_hard.rendering import in_order_of_text
-from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, RARE_KINDS, TEMPLATES, Part, Template
+from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, TEMPLATES, Part, Template
 from envs.gsm_hard.words import delexicalise
 
 
@@ -24,12 +24,6 @@ def texts_of(parts: list[Part]) -> set[tuple[str, ...]]:
             more = {(part[0],) if isinstance(part, tuple) and len(part[0]) == 1 else ()}
         found = {names + extra for names in found for extra in more}
     return found
-
-
-def test_there_are_enough_templates() -> None:
-    assert len({template.name for template in TEMPLATES}) == len(TEMPLATES) >= 30
-    assert sum(template.held_out for template in TEMPLATES) >= 5
-    assert {template.held_out for template in TEMPLATES if template.rare} == {True, False}
 
 
 def test_held_out_templates_need_no_constant_or_kind_that_is_not_trained_on() -> None:
@@ -104,16 +98,6 @@ def test_held_out_wordings_are_never_trained_on() -> None:
     seen = [problem for split in ("train", "fresh") for problem in made[split] if problem.template in alone]
     assert len(seen) > 500
     assert not any(wanted[problem.template].lower() in problem.text.lower() for problem in seen)
-
-
-def test_shares() -> None:
-    problems = generate("train", 2000, 4)
-    operations = Counter(problem.operations for problem in problems)
-    assert all(operations[count] > 300 for count in (2, 3, 4, 5))
-    rare = sum(any(step.kind in RARE_KINDS for step in problem.program or ()) for problem in problems)
-    assert 0.05 < rare / 2000 < 0.15
-    assert {step.kind for problem in problems for step in problem.program or ()} > RARE_KINDS
-    assert {problem.template for problem in problems} == {t.name for t in TEMPLATES if not t.held_out}
 
 
 def test_the_sets_are_fixed_and_apart() -> None:
