@@ -321,37 +321,11 @@ def test_of_several_things_of_a_name_nothing_is_certain() -> None:
     assert {*DOMAIN.effects("connect stove to red paint", DOMAIN.ground(cups)).values()} == {True}
 
 
-def test_a_terminal_takes_one_wire() -> None:
-    command = "connect battery cathode to blue wire terminal 1"
-    free = seeing("a battery", "a blue wire", "a red wire")
-    wired = replace(free, joined=("connect terminal 1 on blue wire to red wire terminal 2",))
-    assert {*DOMAIN.effects(command, DOMAIN.ground(free)).values()} == {True}
-    assert {*DOMAIN.effects(command, DOMAIN.ground(wired)).values()} == {None}
-    other = "connect battery cathode to blue wire terminal 2"
-    assert {*DOMAIN.effects(other, DOMAIN.ground(wired)).values()} == {True}
-
-
-def test_what_is_in_a_glass_jar_may_be_out_of_reach() -> None:
-    known = DOMAIN.ground(
-        seeing("a glass jar (containing a substance called sodium chloride)", seen=("sodium chloride",))
-    )
-    assert reach("sodium chloride") not in known
-    assert known[reach("glass jar containing sodium chloride")] is True
-
-
 def test_where_the_lines_of_a_carried_table_end_is_not_known() -> None:
     carried = seeing(
         "a stove", inventory=("a table. On the table is:", "a glass cup (containing nothing)"), seen=("orange",)
     )
     assert Predicate("in", ("orange", "table")) not in DOMAIN.ground(carried)
-
-
-def test_nothing_stands_for_sure_in_a_house_on_fire() -> None:
-    away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
-    stands = Predicate("stands", ("stove", "kitchen"))
-    assert DOMAIN.ground(away)[stands] is True
-    burning = KITCHEN.replace("A door to", "a chair (on fire)\n\tA door to", 1)
-    assert stands not in DOMAIN.ground(replace(away, looks=(burning, HALL)))
 
 
 def test_a_command_is_split_at_the_word_that_no_name_has() -> None:

@@ -147,16 +147,6 @@ def test_more_goals_than_boxes_is_fine_and_fewer_is_not(no_tables: None) -> None
     assert cost_to_go(level, three) is None
 
 
-def test_four_boxes_and_every_state_on_the_way() -> None:
-    moves = solve(FOUR)
-    assert moves is not None
-    states = replay(FOUR, moves)
-    assert is_solved(FOUR, states[-1])
-    assert [cost_to_go(FOUR, state) for state in states] == list(range(len(moves), -1, -1))
-    assert solve(FOUR) == moves
-    assert Oracle(FOUR).solve(FOUR.start) == moves
-
-
 def test_four_boxes_agree_with_plain_search() -> None:
     # A small room, so that searching move by move ends.
     rng = random.Random(2)
