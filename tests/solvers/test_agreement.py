@@ -49,7 +49,7 @@ def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        *(pytest.param(1000 + block * 25, 25, marks=pytest.mark.slow) for block in range(8)),
+        *(pytest.param(1000 + block * 25, 25, marks=pytest.mark.slow) for block in range(3)),
         pytest.param(10_000, 500, marks=pytest.mark.soak),
     ],
 )

@@ -9,11 +9,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from solvers import PathProblem, PathSolution, Risk, Status, check, solve
+from solvers import PathProblem, PathSolution, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, can_solve, search
 from solvers.deadline import Deadline
@@ -38,7 +37,7 @@ def paths_agree(problem: PathProblem) -> None:
     assert found.ordered
 
 
-@pytest.mark.parametrize("first", [*range(0, 1200, 150), pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("first", [*range(0, 600, 150), pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("make", "scale"), [(plain, 1), (demanding, 10)])
 def test_the_paths_agree(make: Callable[[int], PathProblem], scale: int, first: int) -> None:
     for seed in range(first // scale, (first + (150 if first < 100_000 else 5_000)) // scale):
@@ -169,39 +168,8 @@ class TestWhatItTakes:
             _native.solve(*right[:place], wrong, *right[place + 1 :])  # type: ignore[arg-type]
 
 
-def a_problem(seed: int, resources: int, share: float, *, discount: float = 1.0, risk: bool = False) -> PathProblem:
-    """A well connected graph of about 60 edges at 24 steps: enough of both for passes over the network.
-
-    The budgets are a share of what a path of all steps uses on average; with a risk, costs have spreads.
-    """
-    rng = random.Random(f"{seed} {resources} {share} {discount} {risk}")
-    n, horizon = rng.randint(8, 14), 24
-    edges = [(tail, head) for tail in range(n) for head in rng.sample(range(n), 5)]
-    coarse = rng.random() < 0.5  # many equal objectives
-    return PathProblem(
-        n_nodes=n, edges=edges, rewards=[rng.randint(-2, 4) / 2 if coarse else rng.uniform(-0.3, 1) for _ in range(n)],
-        costs=[[rng.randint(0, 5) for _ in range(resources)] for _ in edges],
-        budgets=[int(share * 2.5 * horizon)] * resources, start=0, terminals=rng.sample(range(n), 2), horizon=horizon,
-        discount=discount, spreads=[[rng.randint(0, 2) for _ in range(resources)] for _ in edges] if risk else (),
-        risk=Risk(0.2) if risk else None,
-    )  # fmt: skip
-
-
 def compared(solution: PathSolution) -> tuple[object, ...]:
     return solution.status, solution.objective, solution.edges, solution.consumption
-
-
-PLAIN: list[tuple[int, float, dict[str, Any]]] = [(k, share, {}) for k in range(4) for share in (0.15, 0.4, 1.2)]
-
-
-@pytest.mark.parametrize(
-    ("resources", "share", "more"),
-    [*PLAIN, (2, 0.4, {"discount": 0.9}), (2, 0.4, {"discount": 0.5}), (1, 0.4, {"risk": True})],
-)
-def test_the_answers_are_those_of_the_search_in_python(resources: int, share: float, more: dict[str, Any]) -> None:
-    for seed in range(4):
-        problem = a_problem(seed, resources, share, **more)
-        assert compared(solve(problem)) == compared(solve_plain(problem))
 
 
 def test_budgets_that_no_path_keeps_together() -> None:

@@ -117,8 +117,8 @@ def _joint_is_minimal(problem: PathProblem, found: Explanation) -> None:
     [
         ("labelling", False, 0),
         ("cp-sat", False, 0),
-        *(pytest.param("labelling", True, n, marks=pytest.mark.slow) for n in range(40, 44)),
-        *(pytest.param(Enumeration(), risk, n, marks=pytest.mark.slow) for risk in (False, True) for n in range(6)),
+        *(pytest.param("labelling", True, n, marks=pytest.mark.slow) for n in range(40, 42)),
+        *(pytest.param(Enumeration(), risk, n, marks=pytest.mark.slow) for risk in (False, True) for n in range(2)),
     ],
 )
 def test_enumeration_agrees(solver: str | Enumeration, with_risk: bool, block: int) -> None:
@@ -154,11 +154,6 @@ def text_of(**changes: Any) -> list[str]:
 
 
 class TestText:
-    def test_feasible(self) -> None:
-        found = explain(TWO_WAYS, solver=Enumeration())
-        assert str(found) == "The problem is feasible: a path of 2 moves from node 0 to node 4 does."
-        assert found.causes == ()
-
     def test_no_terminal_is_reached(self) -> None:
         assert text_of(terminals=[]) == ["No goal is declared, so no path can end anywhere."]
         assert text_of(start=3, terminals=[0, 1]) == [
@@ -209,24 +204,6 @@ class TestText:
         assert text_of(terminals=[0], budgets=[-3, 6]) == [
             "usd is short: -3 given, 0 would do (3 more), everything else unchanged.",
             NO_CALLS,
-            NO_HORIZON,
-        ]
-
-    def test_an_edge_that_alone_exceeds_a_budget(self) -> None:
-        assert text_of(horizon=2, budgets=[4, 1]) == [
-            "Every path must take one of these steps, each of which alone exceeds a budget:",
-            "  edge 0 from node 0 to node 1 takes usd: 5 (4 given)",
-            "  edge 2 from node 0 to node 2 takes calls: 2 (1 given)",
-            "usd is short: 4 given, 10 would do (6 more), everything else unchanged.",
-            NO_CALLS,
-            NO_HORIZON,
-        ]
-
-    def test_a_risk(self) -> None:
-        spreads = [[3], [4], [0], [0], [0]]
-        costs = [[5], [5], [9], [9], [9]]
-        assert text_of(costs=costs, budgets=[12], resources=["usd"], spreads=spreads, risk=Risk(0.2, "any")) == [
-            "usd is short: 12 given, 20 would do (8 more; mean 10, standard deviation 5), everything else unchanged.",
             NO_HORIZON,
         ]
 

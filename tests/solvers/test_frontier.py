@@ -141,7 +141,7 @@ def sweep(seeds: range, record: Callable[[str, object], None]) -> Counter[str]:
 @pytest.mark.parametrize(
     "seeds",
     [
-        pytest.param(range(1000), id="1,000"),
+        pytest.param(range(400), id="400"),
         *(
             pytest.param(range(first, first + 5000), marks=pytest.mark.soak, id=f"5,000 of 50,000 from {first}")
             for first in range(100_000, 150_000, 5000)
@@ -182,22 +182,6 @@ def test_what_is_cut_short_says_what_is_proven(seed: int, most: int) -> None:
     bound = -found.bound if "objective" in criteria else found.bound
     assert [one for one in got if one[lead] < bound - 1e-9] == [one for one in whole if one[lead] < bound - 1e-9]
     assert all(one[lead] <= bound + 1e-9 for one in got)
-
-
-def test_a_ladder() -> None:
-    found = frontier(LADDER, ("usd", "objective"))
-    assert [(one.consumption[0], round(one.objective or 0, 9)) for one in found] == [
-        (0, 0.1), (2, 0.2), (3, 0.4), (5, 0.5), (7, 0.8), (9, 0.9), (12, 1.1)
-    ]  # fmt: skip
-    assert found.solves <= 8
-    assert frontier(LADDER, ("seconds", "usd"))[0].consumption == (12, 1)
-    three = frontier(LADDER, ("usd", "seconds", "objective"))
-    assert of_solutions(LADDER, three) == non_dominated(vectors(LADDER, ("usd", "seconds", "objective")))
-    poor = replace(LADDER, budgets=[6, 18])
-    need = next_budget(poor, "usd")
-    assert (need.least, need.path and round(need.path.objective or 0, 9)) == (7, 0.8)
-    assert next_budget(poor, "seconds").least is None
-    assert next_budget(replace(LADDER, budgets=[-3, 18]), "usd").least == 0
 
 
 @pytest.mark.parametrize("solver", [Enumeration(), Reference(), "cp-sat"])

@@ -21,7 +21,7 @@ from solvers import (
     k_best,
     solve,
 )
-from solvers.answer import with_path, without_path
+from solvers.answer import without_path
 from solvers.testing import Enumeration, endless, layered, ranking, risky, small, tight
 from solvers.testing.instances import loose_grid
 from tests.solvers.reference import Scripted
@@ -60,7 +60,7 @@ def sweep(make: Make, seeds: range, most_paths: int) -> None:
 @pytest.mark.parametrize(
     ("seeds", "most_paths"),
     [
-        pytest.param(range(3000, 3060), 200, marks=pytest.mark.slow),
+        pytest.param(range(3000, 3025), 200, marks=pytest.mark.slow),
         pytest.param(range(30_000, 30_400), 5000, marks=pytest.mark.soak),
     ],
 )
@@ -214,16 +214,6 @@ class TestCutShort:
         found = k_best(problem, 10_000, "cp-sat", time_limit=1.0)
         assert found.status in (Status.FEASIBLE, Status.TIMEOUT)
         assert all(check(problem, one) == [] for one in found)
-
-
-def test_a_path_of_the_full_horizon_has_no_continuation() -> None:
-    problem = PathProblem(1, [(0, 0), (0, 0)], [1.0], [], [], start=0, terminals=[0], horizon=2)
-    expected = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]
-    for solver in ("labelling", Enumeration()):
-        found = k_best(problem, 100, solver)
-        assert [one.edges for one in found] == expected
-        empty = with_path(problem, (), Status.OPTIMAL)
-        assert found[0] == replace(empty, seconds=found.seconds, solver=found[0].solver)
 
 
 def test_the_first_of_very_many_equal_paths_are_found_in_order() -> None:

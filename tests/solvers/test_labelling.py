@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from solvers import PathProblem, Solver, Status, check, solve
+from solvers import Solver, Status, check, solve
 from solvers.expanded import search
 from solvers.labelling import answer_of
 from solvers.rcsp.plain_labels import Front, Label
@@ -36,7 +35,7 @@ BOTH = pytest.mark.parametrize("solver", ["labelling", Reference()], ids=["label
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        *(pytest.param(first, 15, marks=pytest.mark.slow) for first in range(1000, 1090, 15)),
+        *(pytest.param(first, 15, marks=pytest.mark.slow) for first in range(1000, 1045, 15)),
         pytest.param(10_000, 1250, marks=pytest.mark.soak),
     ],
 )
@@ -44,26 +43,6 @@ def test_the_path_is_the_one_that_brute_force_ranks_first(solver: str | Solver, 
     for seed in range(first, first + count):
         for make in (small, tight, risky):
             same_path_as_brute_force(make(seed), solver)
-
-
-TIED = [(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)]
-
-
-@pytest.mark.parametrize(
-    ("edges", "rewards", "costs", "expected"),
-    [
-        ([(0, 1), (1, 2), (0, 2)], [0, 1, 1], [], (2,)),  # fewer moves first
-        ([(2, 3), (1, 3), (0, 2), (0, 1)], [0, 1, 1, 1], [], (2, 0)),  # then the smallest edges
-        ([(0, 1), (1, 4), (0, 2), (2, 4)], [0, 0.3, 0.1, 0, 0], [], (0, 1)),
-        (TIED, [0, 0.1, 0.2, 0.3, 0, 0], [], (0, 1, 2)),  # equal in decimals, not in floats
-        (TIED, [0, 0.3, 0, 0.1, 0.2, 0], [], (0, 1, 2)),
-        ([(0, 1), (0, 1), (1, 2), (1, 2)], [0, 1, 1], [[3], [1], [9], [1]], (0, 3)),  # not what spends less
-    ],
-)
-def test_ties_are_broken(edges: Any, rewards: list[float], costs: Any, expected: tuple[int, ...]) -> None:
-    n, budgets = len(rewards), [4] if costs else []
-    problem = PathProblem(n, edges, rewards, costs, budgets, start=0, terminals=[n - 1], horizon=3)
-    assert solve(problem).edges == expected
 
 
 class TestLargeNumbers:
@@ -98,12 +77,6 @@ def test_more_resources_than_the_extension_takes(times: int) -> None:
         assert solve(repeated).edges == solve(problem).edges
 
 
-@pytest.mark.parametrize("discount", [0.999, 0.7, 0.05, 1e-9])
-def test_discounts(discount: float) -> None:
-    for seed in range(40):
-        same_path_as_brute_force(replace(tight(seed), discount=discount))
-
-
 class TestTimeLimit:
     problem = endless(0)
 
@@ -123,7 +96,7 @@ def test_a_large_plan_graph_is_solved_to_the_end(resources: int) -> None:
         assert solve(problem).status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_without_prices_it_comes_to_the_same_path(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solvers.rcsp.plain._STEPS", 1)
     for seed in range(2000 + block * 25, 2000 + block * 25 + 25):
@@ -134,7 +107,7 @@ def test_a_stopped_search_claims_no_more_than_it_knows() -> None:
     problem = layered(1, n=40, horizon=20)
     truth, ends = solve(problem, "cp-sat").objective, set()
     assert truth is not None
-    for looks in (*range(80), 10**6):
+    for looks in (*range(0, 57, 4), *range(57, 63), 10**6):
         solution = answer_of(problem, search(problem, Countdown(looks)))
         assert check(problem, solution) == []
         assert solution.bound is not None

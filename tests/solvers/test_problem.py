@@ -68,13 +68,6 @@ def test_any_sequences_become_tuples_of_plain_numbers() -> None:
     assert type(PathProblem(**{**GOOD, "rewards": [0, 1, 1]}).rewards[0]) is float
 
 
-def test_defaults() -> None:
-    problem = PathProblem(**GOOD)
-    assert (problem.discount, problem.resources, problem.spreads) == (1.0, ("r0", "r1"), ())
-    assert PathProblem(**{**GOOD, "costs": [], "budgets": []}).costs == ((), ())
-    assert PathProblem(**{**GOOD, "terminals": [2, 1, 2]}).terminals == (1, 2)
-
-
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -162,7 +162,7 @@ class TestCheck:
         assert check(problem, self.ANSWER) == ["the path uses 10 of usd, of which there are 9"]
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("block", range(4))
+    @pytest.mark.parametrize("block", range(2))
     def test_it_accepts_exactly_the_paths_that_enumeration_does(self, block: int) -> None:
         for seed in range(block * 20, block * 20 + 20):
             problem = risky(seed)

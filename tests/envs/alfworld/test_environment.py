@@ -73,7 +73,7 @@ def test_what_is_known_is_so(mode):
 
 
 @pytest.mark.parametrize("mode", ["partial", "full"])
-@pytest.mark.parametrize("every", [pytest.param(48, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [pytest.param(96, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)])
 def test_what_is_known_is_so_in_many_games(mode, every):
     first = 1 if mode == "full" and every > 1 else 0
     for game in all_games()[first::every]:
@@ -105,15 +105,6 @@ def test_full_mode_lists_what_is_in_every_receptacle():
     )
     assert set(first.data.inside) == set(game.house.inside)
     assert not AlfworldEnvironment(game, "partial").reset(0).data.inside
-
-
-def test_an_action_that_means_nothing_uses_a_step_and_changes_nothing():
-    env = AlfworldEnvironment(load_games("packaged")[0])
-    before = env.reset(0).data
-    seen, cost = env.step("dance")
-    assert seen.data == before
-    assert cost["steps"] == 1
-    assert "Nothing happens" in seen.text
 
 
 def test_shown_commands_are_the_engines():

@@ -12,12 +12,11 @@ import pytest
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
-from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
 from tape.choice.graph import PlanGraph
 from tape.engine.context import RoleContext
-from tape.engine.unseen import FoldedPlan, Likelihood
+from tape.engine.unseen import FoldedPlan, Weigher, weigh_assumptions
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
 from tape.lm.scripted import ScriptedLM
@@ -25,7 +24,6 @@ from tape.protocols import Domain, State
 from tape.trace import GraphFoldedEvent, TraceWriter
 from tests.envs.alfworld.played import PlayedAlfworld
 from tests.envs.alfworld.worlds import SHELVES, known, world_of
-from tests.tape.helpers import ROOM
 
 START = known(SHELVES)
 LIKELY = {"shelf 1": 0.2, "shelf 2": 0.7}
@@ -74,7 +72,7 @@ def weighed(
 ) -> tuple[PlanGraph, list[FoldedPlan]]:
     graph = PlanGraph(context.domain.key)
     paths = [folded(graph, context.domain, start, actions) for actions in plans]
-    asyncio.run(Likelihood(context).weigh(graph, start, paths))
+    asyncio.run(weigh_assumptions(graph, context.domain.hooks, Weigher(context), start, paths))
     return graph, paths
 
 
@@ -124,7 +122,7 @@ def test_a_plan_from_a_state_that_rests_on_something_rests_on_it_too() -> None:
     graph, [(_, nodes)] = weighed(context, [actions[:2]])
     middle = graph.state(nodes[-1])
     path = folded(graph, context.domain, middle, actions[2:])
-    asyncio.run(Likelihood(context).weigh(graph, middle, [path]))
+    asyncio.run(weigh_assumptions(graph, context.domain.hooks, Weigher(context), middle, [path]))
     assert chance(graph, path[1][-1]) == pytest.approx(0.95 * 0.2 + 0.05 / 3)
 
 
@@ -156,27 +154,9 @@ def test_an_answer_that_rules_out_all_others_or_cannot_be_read_leaves_some_hope(
 
 def test_each_state_is_asked_about_once() -> None:
     context = context_of()
-    likelihood = Likelihood(context)
+    weigher = Weigher(context)
     for _ in range(2):
         graph = PlanGraph(context.domain.key)
         paths = [folded(graph, context.domain, START, plan(place)) for place in ("shelf 1", "shelf 2")]
-        asyncio.run(likelihood.weigh(graph, START, paths))
+        asyncio.run(weigh_assumptions(graph, context.domain.hooks, weigher, START, paths))
         assert asked(context) == 1  # the places of one kind are one question
-
-
-def test_nothing_is_asked_where_nothing_is_assumed() -> None:
-    seen = replace(START, inside=frozenset({("book 1", "shelf 1")})).found("shelf 1", "bare")
-    context = context_of()
-    weighed(context, [plan("shelf 1")], seen)
-    assert asked(context) == 0
-
-
-def test_domains_without_assumptions_are_left_alone() -> None:
-    context = context_of(env=SokobanEnvironment(ROOM))
-    domain = context.domain
-    assert not domain.hooks.unseen
-    graph = PlanGraph(domain.key)
-    nodes = graph.fold([ROOM.start, ROOM.start], ["U"])
-    asyncio.run(Likelihood(context).weigh(graph, ROOM.start, [(["U"], nodes)]))
-    assert all("likelihood" not in graph.attributes(node) for node in graph.nodes)
-    assert asked(context) == 0

@@ -26,7 +26,6 @@ from envs.alfworld.prompts.lexicon import (
 )
 from envs.alfworld.state import BARE, SHUT, Knowledge, Layout
 from experiments.training.alfworld.data import change_words
-from experiments.training.alfworld.plans import best_plan
 from tape.errors import InvalidOutputError, ModelError
 from tape.lm.base import Choice, Constraint, Regex, Request
 from tape.lm.scripted import obeys
@@ -45,7 +44,6 @@ from tests.envs.alfworld.worlds import (
     world_of,
 )
 from tests.profiles import examples
-from tests.tape.offers import offers
 
 HOUSEHOLD = prompts.prompt_format(domain_of(world_of(KITCHEN)), "household")
 
@@ -138,15 +136,6 @@ def test_the_prompt_is_what_is_known_and_one_query() -> None:
     assert set(str(request.prompt).split()) <= set(WORDS)
 
 
-def test_a_fixed_action_leaves_no_other_admissible() -> None:
-    state = replace(known(STUDY), at=("desk 2",), inside=frozenset({("desklamp 1", "desk 2")}))
-    for action in ("go to bed 1", "use desklamp on desk 2", "take book from desk 2", "put book in/on desk 2"):
-        request = format_of(state).act_request(state, {}, action, [action])
-        assert isinstance(request.constraint, Choice)
-        [text] = request.constraint.options
-        assert format_of(state).read_act(state, text) == ("", action)
-
-
 def options(request: Request) -> set[str]:
     assert isinstance(request.constraint, Choice)
     return set(request.constraint.options)
@@ -199,25 +188,6 @@ def test_what_is_no_change_here_is_invalid(text: str) -> None:
         HOUSEHOLD.read_next(known(KITCHEN), text)
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from([*WORDS, "?"]), max_size=6).map(" ".join)))
-def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
-    for state in (known(KITCHEN), replace(known(KITCHEN), holding="apple 1", at=("fridge 1",))):
-        prompt_format = format_of(state)
-        for read in (prompt_format.read_next, prompt_format.read_act):
-            try:
-                read(state, text)
-            except InvalidOutputError as error:
-                str(error).encode()
-        assert all(read_command(action) for action in prompt_format.read_plan(state, text).actions)
-        predicates = [inside("apple", "fridge 1"), shut("fridge 1")]
-        try:
-            assert set(prompt_format.read_predict(state, predicates, text)) < set(predicates)
-        except InvalidOutputError:
-            assert text.strip() not in ("yes", "no", "fridge1")
-        with pytest.raises(InvalidOutputError):
-            prompt_format.read_rollout(state, [], text)
-
-
 @pytest.mark.parametrize("prompt_format", [HOUSEHOLD, COOK])
 def test_the_score_falls_with_the_steps_left(prompt_format: PromptFormat) -> None:
     request, values = prompt_format.score_request(known(KITCHEN))
@@ -254,19 +224,6 @@ def test_one_question_is_about_all_places_of_a_kind_that_were_not_searched(
             prompt_format.read_predict(state, about, text)
 
 
-def test_paths_are_offered_as_plans() -> None:
-    world = world_of(KITCHEN, full=True)
-    plan = [command.text for command in best_plan(world.scene()) or ()]
-    prompt_format: PromptFormat = prompts.prompt_format(domain_of(world), "household")
-    request = prompt_format.select_request(world.known, offers([plan, plan[:1]]), {})
-    assert isinstance(request.constraint, Choice)
-    assert list(prompt_format.read_plan(world.known, request.constraint.options[0]).actions) == plan
-    assert request.max_tokens > len(request.constraint.options[0].split())
-    assert prompt_format.rollout_request(world.known, plan) is None
-    assert prompt_format.read_intention("go fridge1") is None
-    assert isinstance(read_command(plan[0]), Command)
-
-
 names = st.sampled_from(RECEPTACLE_WORDS).map(receptacle_name)
 
 
@@ -275,11 +232,6 @@ def commands(draw: st.DrawFn) -> Command:
     verb = draw(st.sampled_from(VERBS))
     thing = "" if verb in ("go", "open", "close") else draw(st.sampled_from(OBJECTS))
     return Command(verb, "" if verb == "use" else draw(names), thing)
-
-
-def test_no_word_is_there_twice_and_none_holds_a_space() -> None:
-    assert len(set(WORDS)) == len(WORDS)
-    assert not any(" " in word or not word for word in WORDS)
 
 
 @given(st.lists(commands(), max_size=6))
@@ -296,11 +248,6 @@ def test_reading_stops_at_the_first_that_is_no_command(plan: list[Command], garb
     found, whole = read_commands([*words, f"?{garbage}", *rest])
     assert (found[: len(plan)], whole) == (plan, False)
     assert len(found) == len(plan)
-
-
-@pytest.mark.parametrize("words", ["go fridge", "go apple", "take fridge1 apple", "go", "fridge1"])
-def test_a_kind_is_no_receptacle_and_a_receptacle_no_object(words: str) -> None:
-    assert read_commands(words.split()) == ([], False)
 
 
 @given(seeds, tasks)

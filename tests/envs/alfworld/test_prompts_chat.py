@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from envs.alfworld import prompts
 from envs.alfworld.commands import read_command
@@ -17,12 +16,10 @@ from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
 from experiments.training.alfworld.plans import best_plan
-from tape.agents.tape import TapeAgent
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Request
-from tape.lm.scripted import ScriptedLM, obeys
+from tape.lm.base import Choice
+from tape.lm.scripted import obeys
 from tests.envs.alfworld.chat import COOK, FOUND, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
-from tests.envs.alfworld.played import PlayedAlfworld
 from tests.envs.alfworld.worlds import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
 from tests.tape.offers import offers
 
@@ -152,47 +149,6 @@ def test_paths_are_numbered() -> None:
     assert COOK.read_intention("I open the fridge.") is None
 
 
-FIELDS = st.sampled_from(["actions", "thought", "action", "step_1", "step_2"])
-
-
-@pytest.mark.slow
-@given(
-    st.text() | st.recursive(st.text() | st.none(), lambda x: st.dictionaries(FIELDS, x | st.lists(x))).map(json.dumps)
-)
-def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
-    for state in (KNOWN, replace(KNOWN, holding="apple 1")):
-        for read in (COOK.read_next, COOK.read_act, lambda s, t: COOK.read_rollout(s, ["open fridge 1"], t)):
-            try:
-                read(state, text)
-            except InvalidOutputError as error:
-                str(error).encode()
-        assert all(read_command(action) for action in COOK.read_plan(state, text).actions)
-
-
-def test_tape_plays_a_game_through_the_chat_format() -> None:
-    """A script that plans by the rules wins; every prompt and answer takes the real way."""
-    house = PlayedAlfworld(world_of(KITCHEN, full=True), steps=12)
-
-    def answer(request: Request, sample: int) -> str:
-        if request.role == "plan":
-            return json.dumps({"thought": "", "actions": [c.text for c in best_plan(house.world.scene()) or ()]})
-        if request.role == "rollout":
-            lines = [line for line in prompt(request).splitlines() if line.startswith("step_")]
-            twin, commands = house.world.twin(), [read_command(line.split(": ", 1)[1]) for line in lines]
-            return steps(*(result(twin, c) for c in commands if c))
-        if request.role == "score":
-            return str(len(best_plan(house.world.scene()) or ()))
-        assert isinstance(request.constraint, JsonSchema)
-        [action] = actions_of(request)
-        return act(action)
-
-    model = ScriptedLM(answer, obey=True)
-    played = TapeAgent(model, num_plans=2).run(house)
-    assert (played.success, played.end_state, played.malformed) == (True, "success", 0)
-    assert played.replans == 0
-    assert {request.role for request in model.requests} == {"plan", "rollout", "score", "act"}
-
-
 @pytest.mark.slow
 @given(seeds, tasks)
 def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str) -> None:
@@ -281,19 +237,3 @@ def test_what_hand_and_furniture_rule_out_can_only_come_to_nothing() -> None:
     for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
         request = COOK.next_request(here, action, valid=True)
         assert request.constraint == Choice((f"{action}{LEADS_TO}{NOTHING}",))
-
-
-def test_a_result_is_asked_for_beside_what_decides_it() -> None:
-    request = COOK.next_request(replace(KNOWN, holding="apple 1"), "put apple in/on fridge 1")
-    near = "You are at: fridge 1. In your hand: apple 1. fridge 1: closed, contents not seen."
-    assert near in prompt(request).splitlines()
-    assert request.constraint == Choice(("put apple in/on fridge 1 -> put", "put apple in/on fridge 1 -> nothing"))
-
-
-def test_an_arrival_finds_what_is_known() -> None:
-    for place, found in (("countertop 1", "cannot be closed"), ("fridge 1", "closed")):
-        request = COOK.next_request(replace(KNOWN, at=()), f"go to {place}")
-        assert request.constraint == Choice((f"go to {place} -> arrived, {found}", f"go to {place} -> nothing"))
-    unseen = COOK.next_request(KNOWN, "go to cabinet 1").constraint
-    assert isinstance(unseen, Choice)
-    assert len(unseen.options) == 4

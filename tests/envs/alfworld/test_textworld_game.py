@@ -47,7 +47,7 @@ def _play_side_by_side(game: Game | str, steps: int) -> int:
 @pytest.mark.slow
 def test_games_are_played_as_by_the_original() -> None:
     for game in (_small(), *all_games()[::96]):
-        _play_side_by_side(game, 30)
+        _play_side_by_side(game, 12)
 
 
 @needs_engine

@@ -10,50 +10,8 @@ from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
 from envs.gsm_hard.problem import Step
 from envs.gsm_hard.rendering import in_order_of_text
-from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, RARE_KINDS, TEMPLATES, Part, Template
+from envs.gsm_hard.templates import CONSTANTS, TEMPLATES
 from envs.gsm_hard.words import delexicalise
-
-
-def texts_of(parts: list[Part]) -> set[tuple[str, ...]]:
-    """The names of the numbers of every text that a wording can give."""
-    found: set[tuple[str, ...]] = {()}
-    for part in parts:
-        if isinstance(part, list):
-            more = {names for alternative in part for names in texts_of(alternative)}
-        else:
-            more = {(part[0],) if isinstance(part, tuple) and len(part[0]) == 1 else ()}
-        found = {names + extra for names in found for extra in more}
-    return found
-
-
-def test_there_are_enough_templates() -> None:
-    assert len({template.name for template in TEMPLATES}) == len(TEMPLATES) >= 30
-    assert sum(template.held_out for template in TEMPLATES) >= 5
-    assert {template.held_out for template in TEMPLATES if template.rare} == {True, False}
-
-
-def test_held_out_templates_need_no_constant_or_kind_that_is_not_trained_on() -> None:
-    def needs(held_out: bool) -> set[object]:
-        steps = [step for template in TEMPLATES if template.held_out == held_out for step in template.steps]
-        return {step.kind for step in steps} | {arg for step in steps for arg in step.args if isinstance(arg, float)}
-
-    assert needs(True) <= needs(False)
-    assert {len(template.steps) for template in TEMPLATES if template.held_out} == {2, 3, 4, 5}
-
-
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_every_text_has_the_numbers_of_its_program_once(template: Template) -> None:
-    assert len(set(template.wordings)) >= 6
-    used = {arg for step in template.steps for arg in step.args if isinstance(arg, str) and arg[0] != "#"}
-    assert used == set(template.ranges)
-    assert not used & set(DISTRACTORS)
-    assert {f"#{number}" for number in range(1, len(template.steps))} <= {
-        arg for step in template.steps for arg in step.args
-    }
-    for parts in template.parsed:
-        for names in texts_of(parts):
-            assert Counter(name for name in names if name in used) == Counter(used)
-            assert set(names) - used <= set(DISTRACTORS)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -89,7 +47,7 @@ def test_held_out_wordings_are_never_trained_on() -> None:
         for template in TEMPLATES
         if not template.held_out
     }
-    made = {split: generate(split, 1500, 3) for split in ("train", "fresh", "wordings")}
+    made = {split: generate(split, 600, 3) for split in ("train", "fresh", "wordings")}
     for problem in made["wordings"]:
         assert wanted[problem.template].lower() in problem.text.lower()
     alone = {
@@ -102,18 +60,8 @@ def test_held_out_wordings_are_never_trained_on() -> None:
     }
     assert len(alone) > 15
     seen = [problem for split in ("train", "fresh") for problem in made[split] if problem.template in alone]
-    assert len(seen) > 500
+    assert len(seen) > 200
     assert not any(wanted[problem.template].lower() in problem.text.lower() for problem in seen)
-
-
-def test_shares() -> None:
-    problems = generate("train", 2000, 4)
-    operations = Counter(problem.operations for problem in problems)
-    assert all(operations[count] > 300 for count in (2, 3, 4, 5))
-    rare = sum(any(step.kind in RARE_KINDS for step in problem.program or ()) for problem in problems)
-    assert 0.05 < rare / 2000 < 0.15
-    assert {step.kind for problem in problems for step in problem.program or ()} > RARE_KINDS
-    assert {problem.template for problem in problems} == {t.name for t in TEMPLATES if not t.held_out}
 
 
 def test_the_sets_are_fixed_and_apart() -> None:

@@ -182,10 +182,9 @@ def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
     return env
 
 
-LONGEST = [pytest.param(7, range(part, 6, 2), marks=pytest.mark.slow) for part in range(2)]
-
-
-@pytest.mark.parametrize(("days", "seeds"), [(3, range(2)), (5, range(2)), *LONGEST])
+@pytest.mark.parametrize(
+    ("days", "seeds"), [(3, range(2)), (5, range(2)), pytest.param(7, range(2), marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
 def test_the_solvers_cheapest_path_is_the_cheapest_itinerary(days: int, seeds: range, level: Level) -> None:
     for seed in seeds:
@@ -216,14 +215,6 @@ def test_the_reported_least_budget_is_that_of_the_cheapest_itinerary() -> None:
     assert least is not None
     assert (cap["resource"], cap["cap"], option["proven"]) == (MONEY, least / 100, True)
     assert f"needs a cap of ${least // 100:,} of the trip" in result.detail
-
-
-def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:
-    made = trip("rated", 3, "medium", "medium")
-    rated = {objective: play(made, objective).measures() for objective in ("cheapest", "best")}
-    assert rated["best"]["rating"] > rated["cheapest"]["rating"]
-    assert rated["best"]["cost_usd"] >= rated["cheapest"]["cost_usd"]
-    assert rated["best"]["final_pass"] == 1
 
 
 def test_a_node_carries_only_what_constrains_the_future() -> None:

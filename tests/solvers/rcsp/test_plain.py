@@ -9,7 +9,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from solvers.rcsp import plain
 from solvers.rcsp.folded import fold
 from solvers.rcsp.problem import RcspProblem
 from tests.places import ROOT
-from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, endless, is_endless, is_honest
+from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, is_honest
 from tests.solvers.rcsp.brute_force import Task, Truth
 from tests.solvers.rcsp.instances import medium_task, small_task
 from tests.solvers.reference import Countdown
@@ -38,68 +37,7 @@ def problem(
     return RcspProblem(n, columns[0], columns[1], columns[2], use, lower=[lower], upper=[upper], target=target)
 
 
-LONG_WAY = [(0, 2, 1, 5), (0, 1, 2, 2), (1, 2, 2, 2)]
-PARALLEL = [(0, 2, 1, 1), (0, 2, 3, 0), (0, 2, 4, 0)]
 ROUND = [(0, 1, 1, 1), (1, 0, 1, 1), (1, 2, 1, 1)]
-EARNING = [(0, 1, 1, 0), (1, 1, -2, 3), (1, 2, 1, 0)]
-FREE = [(0, 1, 1, 9), (1, 3, -2, 0), (3, 1, 1, 0), (1, 2, 1, 1)]
-ASIDE = [(0, 2, 1, 1), (0, 1, 1, 1), (1, 1, -1, 0)]
-DEAR = [(0, 2, 1, 1), (0, 1, 1, 6), (1, 1, -1, 0), (1, 2, 1, 6)]
-BACK = [(0, 1, 1, 1), (1, 0, 1, 1)]
-# Node 1 is reached for 2 directly, and for -4 by way of node 2, to which what goes on then cannot return.
-MET = [(0, 2, 3, 1), (0, 1, 2, 2), (1, 2, -7, 1), (2, 3, -6, 0), (2, 1, -7, 1)]
-
-
-@both
-@pytest.mark.parametrize(
-    ("edges", "limits", "wanted", "elementary", "expected"),
-    [
-        (LONG_WAY, {"upper": 4}, 1, False, [(1, 2)]),
-        (LONG_WAY, {}, 5, False, [(0,), (1, 2)]),
-        (PARALLEL, {}, 3, True, [(0,), (1,), (2,)]),
-        (ROUND, {"lower": 5}, 1, False, [(0, 1, 0, 1, 0, 2)]),
-        (ROUND, {"lower": 5}, 1, True, Ending.INFEASIBLE),
-        (ROUND, {"lower": 5, "upper": 5}, 1, False, Ending.INFEASIBLE),
-        (EARNING, {"upper": 10}, 1, False, [(0, 1, 1, 1, 2)]),
-        (EARNING, {"upper": 10}, 1, True, [(0, 2)]),
-        (FREE, {"upper": 10}, 1, False, Ending.UNBOUNDED),
-        (FREE, {"upper": 10}, 1, True, [(0, 3)]),
-        ([(0, 0, -1, 1), (0, 2, 1, 1)], {"lower": 3}, 1, False, Ending.UNBOUNDED),
-        (ASIDE, {"upper": 10}, 1, False, [(0,)]),  # no path to the target meets the circle
-        (DEAR, {"upper": 11}, 1, False, [(0,)]),  # nor does one within the limits here
-        (DEAR, {"upper": 12}, 1, False, Ending.UNBOUNDED),
-        (MET, {"upper": 6, "target": 3}, 1, True, [(1, 2, 3)]),
-        ([(1, 2, 1, 1)], {}, 1, False, Ending.UNREACHABLE),
-        (BACK, {"upper": 4, "target": 0}, 5, False, [(), (0, 1), (0, 1, 0, 1)]),
-        (BACK, {"upper": 4, "target": 0}, 5, True, [()]),
-        (BACK, {"lower": 1, "target": 0}, 1, False, [(0, 1)]),
-    ],
-)
-def test_by_hand(
-    search: ModuleType, edges: Any, limits: dict[str, int], wanted: int, elementary: bool, expected: Any
-) -> None:
-    task = Task(problem(*edges, **limits), wanted, elementary)
-    found = asked(search, task)
-    if isinstance(expected, Ending):
-        assert found.ending is expected
-    else:
-        assert (found.ending, found.paths) == (Ending.PROVED, expected)
-    if found.ending is Ending.UNBOUNDED:
-        is_endless(task, found.paths[0])
-
-
-@both
-def test_by_hand_with_two_limits_or_none(search: ModuleType) -> None:
-    # One limit keeps out the way to the circle, the other one the way back, neither both.
-    use = [[1, 1], [6, 5], [0, 0], [5, 6]]
-    apart = RcspProblem(3, [0, 0, 1, 1], [2, 1, 1, 2], [1, 1, -1, 1], use, upper=[10, 11])
-    assert asked(search, Task(apart, 1, elementary=False)).paths == [(0,)]
-    use = [[3, 1], [1, 3], [1, 0], [0, 1]]
-    apart = RcspProblem(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1], use, upper=[2, 2])
-    assert asked(search, Task(apart, 1, elementary=False)).ending is Ending.INFEASIBLE
-    for target, ending in ((0, Ending.PROVED), (1, Ending.UNREACHABLE)):
-        empty = RcspProblem(2, [], [], [], target=target)
-        assert asked(search, Task(empty, 1, elementary=False)).ending is ending
 
 
 @both
@@ -178,12 +116,6 @@ class TestTimeLimit:
                 is_honest(task, found, truth)
             elif fold(task.problem).hopeless is None:
                 assert found.ending is truth.ending
-
-    @both
-    def test_a_hard_search_is_stopped_with_what_it_has(self, search: ModuleType) -> None:
-        found = asked(search, endless(), deadline=Deadline(0.3))
-        assert found.ending is Ending.OUT_OF_TIME
-        is_honest(endless(), found, Truth(Ending.OUT_OF_TIME))
 
 
 # Half a second after it began, the search is deep in it; the signal goes to the process, as a terminal's does.

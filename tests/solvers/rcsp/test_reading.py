@@ -7,7 +7,6 @@ import gzip
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -42,20 +41,6 @@ def test_published_optima(number: int) -> None:
         pytest.skip("TAPE_TEST_DATA is not set")
     answer = shortest_path(read_rcsp(Path(folder) / "rcsp" / f"rcsp{number}.txt"))
     assert (answer.status, answer.cost) == ("OPTIMAL", OPTIMA[number])
-
-
-def test_a_problem(tmp_path: Path) -> None:
-    problem = read_rcsp(file(tmp_path, SMALL))
-    assert (problem.n_nodes, problem.source, problem.target) == (3, 0, 2)
-    assert (problem.tails.tolist(), problem.heads.tolist()) == ([0, 0, 1], [1, 2, 2])
-    assert (problem.cost.tolist(), problem.cost.dtype) == ([10, 30, -5], np.int64)
-    assert problem.use.tolist() == [[1, 1], [4, 4.5], [2, 2]]
-    assert problem.node_use.tolist() == [[1, 0], [0, 0], [2, 0]]
-    assert (problem.lower, problem.upper) == ((0, 1), (9, 8.5))
-    packed = file(tmp_path, gzip.compress(SMALL.encode()), "problem.gz")
-    assert read_rcsp(packed).use.tolist() == problem.use.tolist()
-    answer = shortest_path(problem)
-    assert (answer.cost, answer.nodes, answer.resources) == (5, (0, 1, 2), {"r0": 6, "r1": 3.0})
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -38,22 +37,6 @@ def commute() -> nx.DiGraph:
     graph.add_edge("lane", "office", usd=3, time=15)
     graph.add_edge("home", "office", usd=24, time=12)
     return graph
-
-
-def test_a_networkx_graph() -> None:
-    path = shortest_path(commute(), "home", "office", {"time": 30}, cost="usd")
-    assert (path.status, path.nodes) == ("OPTIMAL", ("home", "stop", "office"))
-    assert path.edges == (("home", "stop"), ("stop", "office"))
-    assert (path.cost, path.bound, path.resources) == (5.5, 5.5, {"time": 20})
-    assert 0 < path.solve_seconds < path.seconds
-    assert all(edge in commute().edges for edge in path.edges)
-    longest = shortest_path(commute(), "home", "office", {"time": 30}, cost="usd", maximise=True)
-    assert (longest.cost, longest.bound) == (24, 24)
-    late = shortest_path(commute(), "home", "office", {"time": (21, None)}, cost="usd")
-    assert (late.cost, late.resources) == (3, {"time": 35})
-    free = shortest_path(commute(), "home", "office", {"time": None}, cost="usd")
-    assert free.resources == {"time": 35}
-    assert shortest_path(commute(), "home", "office", cost="time").cost == 12
 
 
 def test_nodes_have_costs_and_amounts_too() -> None:
@@ -219,11 +202,6 @@ def test_nodes_that_are_malformed_are_named() -> None:
 def test_wrong_options_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ProblemError, match=f"{name} = "):
         shortest_path([EDGE], 1, 2, **{name: value})
-
-
-def test_answers_can_be_kept() -> None:
-    path = shortest_path([EDGE], 1, 2, {"t": 5})
-    assert pickle.loads(pickle.dumps(path)) == path
 
 
 @pytest.mark.parametrize(

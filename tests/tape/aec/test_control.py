@@ -81,15 +81,6 @@ def test_a_belief_is_queried_before_a_commitment_and_never_ends_a_round(believed
     assert (result.end_state, result.replans, result.method["commitments"]) == ("success", 0, 1)
 
 
-def test_a_belief_committed_without_a_verifier_fails_where_it_is_wrong() -> None:
-    model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
-    result, events = play(BoxWorld(0, OPEN), model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
-    assert (result.end_state, result.method["queries"]) == ("success", 0)
-    assert result.method["infeasible_commitments"] >= 1
-    assert not any(e.certified for e in of_type(events, CommittedEvent))
-    assert not of_type(events, VerifiedEvent)
-
-
 def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> None:
     world = BoxWorld(0, OPEN, Rattling(3))
     result, events = play(world, BoxModel(0, OPEN, plans=["unlock 0; open 0; take 0"]), aec={"gate": "query_all"})

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, Ledger, Resources, amount_of, declare, in_units, kind_of, part_in_units
+from tape.budget import Budget, Ledger, Resources, amount_of, declare, in_units, kind_of
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tests.profiles import examples
 
@@ -98,12 +98,6 @@ def test_what_is_written_in_units_is_read_as_it_was(kind: str, count: int) -> No
 )  # fmt: skip
 def test_amounts_as_people_read_them(kind: str, count: int, text: str) -> None:
     assert in_units(kind, count) == text
-
-
-def test_a_part_names_its_unit_once() -> None:
-    assert part_in_units("usd", 20_000, 50_000) == "$0.02 of $0.05"
-    assert part_in_units("steps", 1, 8) == "1 of 8 steps"
-    assert part_in_units("seconds", 1_500, 2_000) == "1.5 of 2 s"
 
 
 def test_a_refusal_speaks_in_units_and_names_the_least_cap() -> None:

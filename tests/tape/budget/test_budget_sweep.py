@@ -82,8 +82,8 @@ def sweep(seeds: range, share: float, counts: Counter[str]) -> None:
 @pytest.mark.parametrize(
     ("share", "seeds"),
     [
-        (0.3, range(950)),
-        (100.0, range(950)),
+        (0.3, range(400)),
+        (100.0, range(400)),
         *(
             pytest.param(share, range(first, first + 2500), marks=pytest.mark.soak)
             for first, share in zip(range(100_000, 110_000, 2500), (0.2, 0.5, 1.0, 100.0), strict=True)
@@ -97,10 +97,10 @@ def test_no_cap_is_overspent_whatever_goes_wrong(
     counts: Counter[str] = Counter()
     sweep(seeds, share, counts)
     assert counts["episodes"] == len(seeds)
-    assert counts["success"] > 50
-    assert counts["env_error"] > 20
-    assert counts["model_error"] > 20
-    assert counts["broken declarations"] > 100
-    assert counts["budget"] > (500 if share < 1 else 200)
+    assert counts["success"] > 15
+    assert counts["env_error"] > 6
+    assert counts["model_error"] > 6
+    assert counts["broken declarations"] > 25
+    assert counts["budget"] > (150 if share < 1 else 60)
     for name, count in sorted(counts.items()):
         record_property(name, count)

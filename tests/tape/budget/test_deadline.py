@@ -14,7 +14,7 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
-from tape.budget.deadline import Deadline, DeadlineError, in_thread
+from tape.budget.deadline import Deadline, in_thread
 from tape.lm.base import Completion, Request, TokenPrice
 from tape.lm.batching import EpisodeBatch
 from tape.lm.scripted import ScriptedLM
@@ -183,22 +183,6 @@ def test_the_solver_gets_what_is_left(clock: Clock, monkeypatch: pytest.MonkeyPa
     free = TapeAgent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 4))
     assert free.end_state == "solver_timeout"
     assert limits[1:] == [None]
-
-
-def test_a_deadline_counts_from_its_beginning() -> None:
-    clock = Clock()
-    clock.now = 7.0
-    deadline = Deadline(1500, clock)
-    assert (deadline.left(), deadline.overrun(), deadline.is_set) == (1.5, 0.0, True)
-    deadline.require()
-    clock.now = 9.0
-    assert deadline.overrun() == 0.5
-    with pytest.raises(DeadlineError, match=r"1\.5 s were allowed, 2 s have passed") as late_error:
-        deadline.require()
-    assert (late_error.value.kind, late_error.value.limit, late_error.value.used) == ("wall_seconds", 1500, 2000)
-    free = Deadline(clock=clock)
-    free.require()
-    assert (free.left(), free.overrun(), free.is_set) == (None, 0.0, False)
 
 
 def test_a_thread_passes_on_what_happens_in_it() -> None:

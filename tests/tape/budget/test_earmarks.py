@@ -275,4 +275,4 @@ class Earmarks(RuleBasedStateMachine):
 
 
 TestEarmarks = Earmarks.TestCase
-TestEarmarks.settings = settings(examples(400), stateful_step_count=25)
+TestEarmarks.settings = settings(examples(200), stateful_step_count=25)

@@ -68,12 +68,6 @@ def test_a_price_is_the_same_in_a_tool_a_guard_and_in_objects(written: Any, part
     assert guard.left()["spent_in_session"]["usd"] == took
 
 
-def test_a_call_that_is_larger_than_its_price_allows_is_refused_before_it_is_made() -> None:
-    item = make_tool(look, cost={"each": {"usd": "$0.01"}, "per": "argument", "argument": "pages", "at_most": 2})
-    with pytest.raises(InvalidCallError, match="the argument pages has 3 units; at most 2 are priced"):
-        item.checked(CALL)
-
-
 class Size(Enum):
     """A size."""
 

@@ -99,7 +99,7 @@ def test_the_ends_are_certain_and_a_point_is_a_point() -> None:
 @pytest.mark.parametrize(("seen", "least_cover"), [(2, 0.74), (5, 0.74), (50, 0.76)])
 def test_intervals_of_learned_amounts_hold_what_they_promise(seen: int, least_cover: float) -> None:
     """Truncated normal costs far below their worst case, three calls ahead; nominal 80 %."""
-    rng, inside, trials = random.Random(3), 0, 800
+    rng, inside, trials = random.Random(3), 0, 200
     for _ in range(trials):
         centre = rng.uniform(200, 700)  # what is learned is another thing each time
 

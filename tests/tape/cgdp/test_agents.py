@@ -28,7 +28,6 @@ from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.events import BeliefEvent, GateEvent, StoppedEvent
 from tape.cgdp.prompts.chat import ChatSearchFormat
-from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import View
 from tape.errors import ConfigError
 from tape.lm.base import Request
@@ -310,13 +309,6 @@ def test_a_solver_that_fails_is_a_fault_and_no_decision(role: str, monkeypatch: 
     result = play(CgdpAgent, but(curate='{"items": [1]}'), **more)
     assert result.end_state == "solver_error"
     assert "the backend has crashed" in result.detail
-
-
-def test_settings_may_come_as_one_object_and_singly() -> None:
-    agent = CgdpAgent(scripted_policy(1), cgdp=CgdpSettings(gate="voi"), rounds=3)
-    settings = CgdpSettings.of(agent.config)
-    assert (settings.gate, settings.rounds) == ("voi", 3)
-    assert CgdpSettings.of(CgdpAgent(scripted_policy(1), cgdp=None, rounds=3).config).rounds == 3
 
 
 def test_a_model_that_reads_too_little_is_to_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

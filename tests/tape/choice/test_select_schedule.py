@@ -53,12 +53,6 @@ def test_seconds_are_the_end_of_the_last_step_and_dollars_add_up() -> None:
     assert str(chosen(20, 100).why) == "The critical path is geocode -> join: 75 s. No plan is worth more."
 
 
-def test_aims() -> None:
-    assert chosen(aim="usd").spent == {"usd": 4, "seconds": 40}
-    assert chosen("$7", aim="seconds").plan == ["quick", "cached", "hash"]
-    assert chosen(9, 300, aim="seconds").spent["seconds"] == 40
-
-
 @ortools
 def test_limits_on_calls_at_once() -> None:
     choice = chosen(11, 105, parallel=1)

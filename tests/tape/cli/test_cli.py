@@ -139,18 +139,3 @@ def test_the_papers_algorithm_is_one_option_and_another_beside_it_counts() -> No
     ):
         assert config(said) == TapeConfig.paper().ablated(extend=8, probe=True)
     assert config("--paper --temperature 0.7").temperature == 0.7
-
-
-def test_the_help_says_what_decides_where_an_option_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        config("--help")
-    said = " ".join(capsys.readouterr().out.split())
-    for text in (
-        "default: forced for tools, else constrained",
-        "default: budget for tools and in deterministic worlds, else partial",
-        "default: independent for tools and where unseen things are hypothesised, else distinct",
-        "extend: most further plans of a round",
-        "{constrained,forced,free}",
-    ):
-        assert text in said
-    assert "None" not in said

@@ -17,7 +17,7 @@ from tape.runner.directory import RunDirectory
 from tape.runner.runner import find_episode
 from tape.trace import Event, TraceWriter, read_trace
 from tests.tape.analysis.why.shop import acted, episode, finished, folded, selection, shop
-from tests.tape.commandline import Tape, Terminal
+from tests.tape.commandline import Tape
 from tests.tape.helpers import CORRIDOR, ROOM
 from tests.tape.runner.records import record
 from tests.tape.show.view_runs import REFUSED, blocks_of, refused_episode, write_trace
@@ -152,14 +152,6 @@ def test_what_models_write_reaches_no_terminal_as_a_code() -> None:
     text.encode("utf-8")
     assert "\\x1b[31m\\ud800 [red]hi[/red] :smile:\\r" in text
     assert not set(text) & {"\x1b", "\r"}
-
-
-def test_a_terminal_gets_colours_and_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "50")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    events = episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())
-    assert "\x1b[1m" in screen(events, Terminal())
 
 
 # --- finding an episode ---------------------------------------------------------------------------------------

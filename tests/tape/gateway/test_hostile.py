@@ -177,15 +177,6 @@ async def test_a_result_that_is_too_long_is_paid_and_not_passed_on(tmp_path: Pat
         assert await left(gateway) == 0.99
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["flood", "endless"])
-async def test_a_server_that_never_stops_writing(tmp_path: Path, way: str) -> None:
-    hostile = Hostile(tmp_path / "server", ways=[way, "linger", "ignore_term", "spawn"])
-    async with facing(tmp_path, hostile) as gateway:
-        assert (await ask(gateway, "wipe"))["error"] == "unanswered"
-        assert await left(gateway) == 0.99
-
-
 async def test_a_server_that_does_not_start(tmp_path: Path) -> None:
     silent = Hostile(tmp_path / "server", {"initialize": b""})
     for command, seconds, message in (

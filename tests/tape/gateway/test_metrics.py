@@ -109,7 +109,7 @@ async def test_what_is_open_is_held_and_has_an_age(tmp_path: Path) -> None:
         waiting = asyncio.create_task(call(other, "wait"))
         while value(await read(theirs), "held", resource="usd", scope="run") != 0.04:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         for one in (metrics, theirs):  # of this gateway, or of another one on the same journal
             found = await read(one)
             assert value(found, "held", resource="usd", scope="client", client="local") == 0.04
@@ -234,8 +234,3 @@ def test_any_text_can_be_a_label(labels: dict[str, str]) -> None:
     expected = {name: text for name, text in labels.items() if text}  # an empty label is none
     assert value(found, "spent", **expected) == 1.5
     assert len(found) == 1
-
-
-@pytest.mark.parametrize("number", [0, 1, 0.1, 1e-7, 1e22, 10**30, 123456789.123456789])
-def test_numbers_are_exact(number: float) -> None:
-    assert value(parsed(text_of([("spent", (), number)])), "spent") == float(number)

@@ -27,7 +27,7 @@ def people(tmp_path: Path, browser: Browser) -> Iterator[People]:
     """Of a busy gateway; the browser is elsewhere before it ends, so that nothing is asked in vain."""
     shared = f'[ledger]\nurl = "file://{tmp_path}/org.ledger"\nscope = "acme/desk"\n'
     file = write_config(tmp_path, CONFIG.replace("[python.echo]", f"{shared}[python.echo]"))
-    write_journal(file.with_suffix(".journal.jsonl"))
+    write_journal(file.with_suffix(".journal.jsonl"), 600)
     browser.complaints()
     with people_at(file) as found:
         yield found

@@ -77,19 +77,6 @@ TWICE = {"legacy": [None, None, None, "session"], "auto": [None, None, "run", "r
 
 
 @pytest.mark.slow
-async def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path) -> None:
-    from mcp.client import Client
-
-    hostile = Hostile(tmp_path / "server")
-    file = write_config(tmp_path, HEAD + table(hostile))
-    for mode, expected in TWICE.items():
-        async with Client(parameters(file), mode=mode) as client:
-            assert [tool.name for tool in (await client.list_tools()).tools][-2:] == ["look", "wipe"]
-            assert await scopes(client) == expected
-    hostile.require_gone()
-
-
-@pytest.mark.slow
 async def test_two_gateways_at_once_keep_one_budget(tmp_path: Path) -> None:
     from mcp.client import Client
 

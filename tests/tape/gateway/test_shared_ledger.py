@@ -85,12 +85,6 @@ def test_a_call_that_waits_holds_up_no_other_and_gives_back_when_nobody_wants_it
     assert ledgers.run.used["usd"] == 201
 
 
-def test_without_a_ledger_nothing_else_pays(tmp_path: Path) -> None:
-    config = load_config(written(tmp_path, ""))
-    with paying(config.ledger.url, config.ledger.scope) as payer:
-        assert payer is None
-
-
 def test_an_address_may_stand_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUDGETS", "postgresql://tape:secret@db/budgets")
     assert load_config(written(tmp_path, 'url_env = "BUDGETS"')).ledger.url == "postgresql://tape:secret@db/budgets"

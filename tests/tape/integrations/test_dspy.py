@@ -19,8 +19,8 @@ from dspy.utils.exceptions import LMServerError, LMUnexpectedError
 
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.guard.guard import Guard
-from tape.integrations.dspy import BoundedLM, bounded_tools
-from tests.tape.integrations.drivers.dspy import ANSWER, ScriptedEngine, formatted, lm_of, react, tools_of, use
+from tape.integrations.dspy import BoundedLM
+from tests.tape.integrations.drivers.dspy import ANSWER, ScriptedEngine, formatted, lm_of, react, use
 from tests.tape.integrations.drivers.scripted import Turn, exactly, guard_of, no_overspend, truth_of
 from tests.tape.lm.endpoint import Endpoint
 
@@ -61,19 +61,6 @@ def test_history_usage_and_callbacks_are_those_of_one_call() -> None:
         answer = dspy.Predict("question -> answer")(question="go")
     assert len(seen) == len(lm.history) == 1
     assert answer.get_lm_usage()["scripted"]["prompt_tokens"] == 40
-
-
-def test_parallel_tools_share_what_is_left() -> None:
-    truth, guard = truth_of(), guard_of("steps=3")
-    [*_, slow] = bounded_tools(tools_of(truth), guard)
-
-    async def together() -> list[str]:
-        return await asyncio.gather(*(slow.acall(query="x") for _ in range(5)))
-
-    answers = asyncio.run(together())
-    assert sum("was not called" in answer for answer in answers) == 2
-    assert truth.called == ["slow"] * 3
-    exactly(guard, truth)
 
 
 def test_a_stream_that_breaks_is_not_begun_anew() -> None:

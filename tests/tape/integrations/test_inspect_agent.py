@@ -15,16 +15,16 @@ from inspect_ai import eval as evaluate
 from inspect_ai.agent import Agent, as_solver, handoff
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
-from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import ChatMessageUser, Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import Solver
-from inspect_ai.tool import Tool, ToolDef, ToolSource, tool
+from inspect_ai.tool import Tool, ToolSource, tool
 from inspect_ai.util import LimitExceededError
 
 from tape.errors import BudgetExceededError
 from tape.guard.guard import Guard
-from tape.integrations.inspect_agent import bounded_agent, bounded_model, bounded_tools
+from tape.integrations.inspect_agent import bounded_agent, bounded_model
 from tests.tape.integrations.drivers.inspect import answers_of, loop, scripted, tools_of
-from tests.tape.integrations.drivers.scripted import Truth, Turn, call, exactly, guard_of, no_overspend, truth_of
+from tests.tape.integrations.drivers.scripted import Truth, Turn, call, exactly, guard_of, truth_of
 
 DONE = Turn("done")
 
@@ -67,14 +67,6 @@ def test_a_sample_whose_budget_is_spent_ends_and_its_log_holds_the_limit(as_what
     exactly(guard, truth)
 
 
-@pytest.mark.parametrize(("most", "answers", "limit"), [(7, 3, 7), (None, 4, 5)])
-def test_completions_are_limited_to_what_is_paid_for(most: int | None, answers: int, limit: int) -> None:
-    truth, guard = truth_of(Turn("x", completion=10**6)), guard_of("tokens=3000")
-    ask(truth, guard, config=GenerateConfig(max_tokens=most, num_choices=answers))
-    assert truth.limits == [limit]
-    no_overspend(guard, truth)
-
-
 @pytest.mark.slow
 def test_a_handoff_ends_where_the_inner_budget_does(tmp_path: Path) -> None:
     inner = truth_of(*[quick()] * 9)
@@ -113,14 +105,6 @@ def test_a_tool_that_has_spent_a_budget_of_its_own_answers_with_that() -> None:
 
     assert answers_of(asyncio.run(loop(scripted(truth), [ask()], guard)))[0].startswith("steps of the helper ledger")
     assert truth.called == []
-
-
-def test_a_bounded_tool_is_described_as_the_tool() -> None:
-    [plain, *_] = tools_of(truth_of())
-    [bounded] = bounded_tools([plain], guard_of("usd=1"))[:1]
-    before, after = ToolDef(plain), ToolDef(bounded)  # type: ignore[arg-type]
-    for field in ("name", "description", "parameters", "parallel", "max_output"):
-        assert getattr(before, field) == getattr(after, field)
 
 
 def test_a_provider_does_not_compact_beside_the_guard() -> None:

@@ -20,7 +20,6 @@ from tape.redaction import hide
 from tape.runner.directory import RunDirectory
 from tape.runner.summary import summarise
 from tape.trace import ActedEvent, Event, FinishedEvent, GeneratedEvent, read_trace
-from tests.tape.show.browser import chromium, missing
 from tests.tape.show.view_runs import REFUSED, asked, episode, refused_episode, write_run, write_trace
 
 pytest.importorskip("inspect_ai")
@@ -230,25 +229,3 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(missing()), reason=missing())
-def test_the_viewer_shows_plans_tool_calls_and_scores(tmp_path: Path) -> None:
-    from inspect_ai.log import bundle_log_dir
-
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    run = write_run(tmp_path / "run", [episode(), episode(success=False)])
-    assert main(["export", str(run), "--to", "inspect", "--out", str(logs / "run.eval")]) == 0
-    bundle_log_dir(log_dir=str(logs), output_dir=str(tmp_path / "page"))
-    with served(tmp_path / "page") as url, chromium(tmp_path / "profile") as browser:
-        sample = "/samples/sample/task 0/1"
-        for page, texts in (
-            ("", ("ACCURACY", "0.5", "Kaloris")),
-            (f"{sample}/messages", ("Plan (OPTIMAL, at most 2 steps, $0.005):", "search cheap")),
-            (f"{sample}/transcript", ("SOLVER: TAPE", "PLAN", "MODEL CALL (PLAN)")),
-        ):
-            browser.do("window.location = arguments[0];", f"{url}#/logs/run.eval{page}")
-            for text in texts:
-                assert browser.says("body", text)

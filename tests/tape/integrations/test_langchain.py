@@ -93,21 +93,6 @@ def test_a_refused_model_call_is_not_logged_as_an_error_of_a_callback(
     assert "a callback of the user" in caplog.text
 
 
-def test_a_refusal_has_fields() -> None:
-    priced = Guard("usd=0.001", models=MODELS, tools={"deep": {"usd": "0.05"}})
-    truth = truth_of(Turn(calls=(call("deep", query="a"), call("quick", query="b"))))
-    result = agent_of(truth, Guard("usd=0.03", models=MODELS, tools={"deep": {"usd": "0.05"}})).invoke(ASK)
-    deep, quick = (message.artifact for message in answers_of(result))
-    assert (deep["error"], deep["resource"], deep["scope"]) == ("budget_exceeded", "usd", "guard")
-    assert deep["requested"] == 0.05
-    assert deep["cap_needed"] == pytest.approx(deep["cap"] - deep["left"] + 0.05)
-    assert quick == {"error": "unknown_price"}
-    assert truth.called == []
-    for guard, error in ((priced, "budget_exceeded"), (Guard("usd=1"), "unknown_price")):
-        last = agent_of(truth_of(Turn("Never.")), guard).invoke(ASK)["messages"][-1]
-        assert last.response_metadata["refusal"]["error"] == error
-
-
 class Search(TypedDict, total=False):
     """The state of a graph that plans."""
 

@@ -107,13 +107,6 @@ def test_each_time_that_it_replans_is_a_plan() -> None:
     assert sum(one.kind == "plan" for one in found) == 1 + replanned + result.steps  # after each call it looks again
 
 
-def test_a_step_that_failed_is_a_failed_tool_call() -> None:
-    cost = {"steps": 1}
-    tried = [LedgerEvent(what=what, purpose="step:U", amounts=dict(cost)) for what in ("reserve", "settle")]
-    found = operations_of([STARTED, *tried, FINISHED])
-    assert [(one.kind, one.failed) for one in found] == [("tool", True), ("agent", False)]
-
-
 def test_an_episode_that_is_cut_off_has_failed() -> None:
     found = operations_of(
         [STARTED, asked("plan", "Plan.", "go"), LedgerEvent(what="reserve", purpose="step:go", amounts={})]

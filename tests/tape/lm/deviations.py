@@ -230,6 +230,9 @@ DEVIATIONS: dict[str, Deviation] = {
     "text parts": Deviation(say=saying(content=parts("text"))),
     "two output parts": Deviation(say=saying(content=parts("output_text", 2))),
     "one part": Deviation(say=saying(content=lambda text: {"type": "text", "text": text})),
+    "text and value": Deviation(
+        say=saying(content=lambda text: [{"type": "reasoning", "text": "Up?"}, text[:3], {"text": {"value": text[3:]}}])
+    ),
     "thinking part": Deviation(say=saying(thought=THOUGHT)),
     "reasoning beside": Deviation(say=saying(thought=THOUGHT, beside=True)),
     "answer in the reasoning": Deviation(say=only_thought),

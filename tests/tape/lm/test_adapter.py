@@ -13,9 +13,7 @@ from safetensors.torch import load_file, save_file
 from tape.errors import MissingExtraError, ModelError, UnknownNameError
 from tape.lm import smollm2
 from tape.lm.adapter import CARD, FILE, adapter_digest, add, card_of, load, write_merged
-from tape.lm.gguf import _kept
 from tape.lm.registry import open_model
-from tests.full_disk import grow, small_disk
 from tests.tape.conftest import Keep
 from tests.tape.lm.spoilt_adapters import COLUMNS, NAME, ROWS, spoilt
 
@@ -133,21 +131,6 @@ def test_neither_a_pipe_nor_a_huge_file_is_read(tmp_path: Path, monkeypatch: pyt
     (folder / FILE).unlink()
     os.mkfifo(folder / FILE)
     refused(folder, "a pipe or device")
-
-
-def test_a_merged_checkpoint_needs_room(tmp_path: Path) -> None:
-    pytest.importorskip("gguf")
-    pytest.importorskip("accelerate")
-    adapter, base = made(tmp_path / "adapter"), tmp_path / "base"
-    base.mkdir()
-    save_file({NAME: torch.ones(4, 3), "other": torch.ones(50_000)}, base / "model.safetensors")
-    with small_disk(tmp_path / "disk", 64) as disk:
-        with pytest.raises(ModelError, match=r"tiny: cannot be converted into .*No space left on device.*free some"):
-            _kept(disk / "weights", "tiny", lambda folder: write_merged(base, adapter, folder))
-        assert list(disk.iterdir()) == []
-        grow(disk, 1024)
-        kept = _kept(disk / "weights", "tiny", lambda folder: write_merged(base, adapter, folder))
-        assert load_file(kept / "model.safetensors").keys() == {NAME, "other"}
 
 
 def sweep(folder: Path, first: int, count: int) -> dict[str, int]:

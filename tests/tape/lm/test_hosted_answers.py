@@ -88,9 +88,3 @@ def test_a_refused_schema_with_bounds_is_first_tried_without_them() -> None:
     assert schema["properties"]["action"]["enum"] == ["U", "D"]
     assert asked[3] is None
     assert "enum" in str(asked[4]), "another schema is another question"
-
-
-def test_a_refused_temperature_is_left_out() -> None:
-    with Endpoint(replies("up"), ["no temperature"]) as endpoint, pytest.warns(EndpointWarning, match="temperature"):
-        assert ask(opened(endpoint), temperature=0.7).texts == ("up",)
-    assert "temperature" not in endpoint.bodies[1]

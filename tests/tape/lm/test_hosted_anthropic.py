@@ -3,10 +3,10 @@
 import pytest
 
 from tape.errors import ModelError
-from tape.lm.base import BatchError, Choice, JsonSchema
+from tape.lm.base import BatchError, JsonSchema
 from tape.lm.hosted.providers import ANTHROPIC
 from tests.tape.lm.endpoint import CANARY, Endpoint
-from tests.tape.lm.hosting import MOVE, Move, ask, opened, replies, wrapped
+from tests.tape.lm.hosting import MOVE, Move, ask, opened, replies
 
 pytest.importorskip("anthropic")
 
@@ -22,19 +22,6 @@ def test_a_schema_is_asked_for_and_the_usage_read() -> None:
     assert body["output_config"]["format"]["schema"]["properties"]["action"]["enum"] == ["U", "D"]
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("test", 20, 1.0)
     assert CANARY in str(endpoint.headers[0])
-
-
-def test_choices_are_wrapped() -> None:
-    with Endpoint(wrapped("down")) as endpoint:
-        assert ask(opened(endpoint, ANTHROPIC), Choice(("up", "down"))).texts == ("down",)
-    assert endpoint.bodies[0]["output_config"]["format"]["schema"]["required"] == ["answer"]
-
-
-@pytest.mark.parametrize("fault", ["429", "500", "cut", "garbage"])
-def test_failures_are_retried(fault: str) -> None:
-    with Endpoint(replies("up"), [fault]) as endpoint:
-        assert ask(opened(endpoint, ANTHROPIC, retries=1)).texts == ("up",)
-    assert len(endpoint.bodies) == 2
 
 
 def test_the_key_is_not_repeated_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,7 @@
 """What endpoints refuse of a request, and what is sent instead: learnt once, with one warning, booked as reported."""
 
 import asyncio
-import json
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -218,25 +216,6 @@ def test_a_format_that_two_schemas_were_refused_for_is_asked_of_none() -> None:
     assert model.concessions.capabilities()["enforced"] == "schema, but 2 in words"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        [{"type": "thinking", "thinking": [{"type": "text", "text": "Up?"}]}, {"type": "text", "text": "up"}],
-        [{"type": "output_text", "text": "u"}, "p"],
-        {"type": "text", "text": "up"},
-        [{"type": "reasoning", "text": "Up?"}, {"type": "text", "text": {"value": "up"}}],
-    ],
-)
-def test_content_in_parts_is_read(content: Any) -> None:
-    with Endpoint(replies("up")) as endpoint, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        usage = {"prompt_tokens": 40.0, "completion_tokens": 9.0}
-        choice = {"message": {"content": content}, "finish_reason": "stop"}
-        endpoint.complete = lambda body: {"choices": [choice], "usage": usage}  # type: ignore[method-assign]
-        completion = ask(opened(endpoint))
-    assert (completion.texts, completion.usage) == (("up",), Usage(40, 9, source="reported"))
-
-
 def thinking(endpoint: Endpoint, finish: str, *texts: str | None) -> None:
     """Let it answer with reasoning, and with these texts."""
     messages = [{"content": text, "reasoning_content": "Up is where the door is."} for text in texts]
@@ -299,18 +278,6 @@ def test_the_tokens_of_the_other_samples_are_counted_where_the_server_counts() -
         endpoint._server.RequestHandlerClass = type("Bound", (Counting,), {"endpoint": endpoint})
         endpoint.complete = complete  # type: ignore[method-assign]
         assert ask(opened(endpoint, LLAMACPP), n=3).usage == Usage(9, 2 + (2 + 1) + (9 + 1), source="reported")
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_marks_before_a_body_are_no_part_of_it(encoding: str) -> None:
-    class Marked(Faulty):
-        def reply(self, status: int, body: dict[str, Any], headers: Any = None) -> None:
-            self.raw(json.dumps(body).encode(encoding) + b"\0\0")
-
-    with Endpoint(replies("up")) as endpoint:
-        endpoint._server.RequestHandlerClass = type("Bound", (Marked,), {"endpoint": endpoint})
-        assert ask(opened(endpoint)).usage == Usage(4, 1, source="reported")
-    assert len(endpoint.bodies) == 1
 
 
 def test_an_error_in_a_success_ends_in_its_words_and_costs_nothing_where_it_refuses() -> None:

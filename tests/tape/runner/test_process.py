@@ -103,40 +103,6 @@ def test_ctrl_c_keeps_what_is_finished_and_prints_how_to_resume(
     assert sorted(play(out), key=itemgetter("key")) == sorted(whole, key=itemgetter("key"))
 
 
-KILLED = """
-import os, signal, sys
-from tape.cli.main import main
-from tape.show.progress import PlainDisplay
-
-shown = PlainDisplay._finished
-
-def killed(self, line, done, total):
-    shown(self, line, done, total)
-    if done == 2:
-        os.killpg(0, signal.SIGKILL)
-
-PlainDisplay._finished = killed
-main(sys.argv[1:])
-"""
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_kill_9_in_a_batch_keeps_every_episode_that_has_ended(tmp_path: Path, first: Path, workers: str) -> None:
-    """All processes are killed when the second episode of twelve is kept; three are a batch."""
-    out, more = tmp_path / "run", ["--workers", workers]
-    command = [sys.executable, "-c", KILLED, *arguments(out, *more)]
-    done = subprocess.run(command, start_new_session=True, check=False)
-    assert done.returncode == -signal.SIGKILL
-    kept, whole = without_times(out), without_times(first)
-    assert len(kept) == 2
-    assert all(line in whole for line in kept)
-    play(out, *more)
-    assert without_times(out)[:2] == kept
-    assert sorted(without_times(out), key=itemgetter("key")) == sorted(whole, key=itemgetter("key"))
-    assert tables(out) == tables(first)
-    assert {path.name for path in out.iterdir()} == {path.name for path in first.iterdir()}
-
-
 def test_a_run_goes_on_with_the_batch_that_it_began_with(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = arguments(first)
     at = command.index("--batch")

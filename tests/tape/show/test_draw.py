@@ -96,15 +96,6 @@ def test_every_edge_of_an_svg_has_its_arrowhead_and_touches_its_boxes(tmp_path: 
     assert len(groups(tmp_path / "g.svg", "node")) == len(graph.nodes)
 
 
-def test_the_same_graph_gives_the_same_file_on_white(tmp_path: Path) -> None:
-    for name in ("a.svg", "b.svg"):
-        draw(room("rrr", "rrl"), tmp_path / name, start="0", path=(0, 1))
-    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
-    assert ".ground { fill: #ffffff; }" in text
-    assert "var(" not in text, "programs that know no variables show the colours too"
-
-
 def test_costs_and_what_is_left_are_written_along_the_path_in_units(tmp_path: Path) -> None:
     graph = room("rr", "R")
     for edge in graph.edges():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tape import trace
-from tape.budget import Budget, declare
+from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.protocols import Task
 from tape.runner.configurations import Job
@@ -20,7 +20,7 @@ from tape.runner.spec import RunSpec
 from tape.runner.summary import table
 from tape.runner.work import Work
 from tape.show import pace
-from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, one_line, show_results, working
+from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, show_results, working
 from tape.show.scene import Marks, Scene
 from tape.trace import Event
 from tests.tape.commandline import Terminal
@@ -49,13 +49,6 @@ def test_a_line_per_episode_and_ten_lines_where_quiet() -> None:
     assert lines[0] == "[500/5000] a label | 500/500 solved"
     assert lines[9] == "[5000/5000] a label | b | 0/2500 solved"
     assert plain(5000, quiet=True, begin=4600)[0].startswith("[5000/5000]")
-
-
-def test_a_resource_with_a_unit_of_its_own_is_named_once() -> None:
-    declare("wear", "point")
-    ended = line("a", True)
-    ended["result"] |= {"budget": {"steps": 5, "wear": 2}, "used": {"steps": 3, "wear": 2}}
-    assert one_line(ended) == "one #0: success, 3 steps, 2 of 2 points of wear, 2 replans"
 
 
 def screen(width: int = 100, height: int = 40, **changes: Any) -> Console:
@@ -264,15 +257,6 @@ def test_the_path_shows_where_it_is_without_colour() -> None:
         assert all(text in rendered(scene) for text in texts)
 
 
-def test_an_infeasible_episode_says_why() -> None:
-    scene = play_scene(selected(status="INFEASIBLE"))
-    assert "no path fits" in rendered(scene)
-    why = "No complete plan fits: the cheapest needs $0.04, and $0.02 is left."
-    scene.tell(trace.InfeasibleEvent(text=why, explanation={}))
-    scene.tell(finished(False, "infeasible", steps=0, detail=why))
-    assert f"✗ infeasible after 0 steps: {why}" in re.sub(r"[│\s]+", " ", rendered(scene))
-
-
 def rendered(scene: Scene, width: int = 80) -> str:
     console = screen(width)
     with console.capture() as captured:
@@ -293,14 +277,6 @@ def test_panels_keep_their_width_and_show_every_short_step(actions: list[str], d
     sizes = {Console().measure(shown).maximum for shown in text.splitlines()}
     assert sizes <= {min(width, 76), min(width, 38)}
     assert ("▶" in text) == (done < len(actions)), "the current step is always to be seen"
-
-
-def test_many_calls_are_shown_around_the_current_one() -> None:
-    calls = [f"search(query='number {i}')" for i in range(20)]
-    scene = play_scene(selected(*calls), *map(acted, calls[:10]))
-    shown = [row.strip("│ ") for row in rendered(scene).splitlines()[1:-1]]
-    assert shown[:3] == ["path  ✓ 9 done", "✓ search(query='number 9')", "▶ search(query='number 10')"]
-    assert shown[6] == "6 more"
 
 
 def test_a_screen_without_unicode_gets_marks_that_it_has() -> None:
@@ -381,16 +357,6 @@ def test_results_are_markdown_in_a_file_and_fit_a_terminal() -> None:
         assert max(map(len, rows)) <= width
         assert "0.10 to 0.90" in written(console), "no cell is broken"
         assert any(re.match(r"success +0.50 +0.50", row) for row in rows) == (width < 200), "turned where narrow"
-
-
-def test_the_budget_of_the_run_is_shown_as_it_drains() -> None:
-    out = io.StringIO()
-    with PlainDisplay("a label", out) as shown:
-        for done, left in enumerate((400_000, 150_000), 1):
-            shown.watcher().drained({"usd": left, "calls": 9}, {"usd": 1_000_000, "calls": 10})
-            shown.watcher().finished(line("a", True), done, 2)
-    for row, text in zip(out.getvalue().splitlines(), ("1/1 solved |~$0.40", "2/2 solved |~$0.15"), strict=True):
-        assert row.endswith(text.replace("~", " left for the run: ") + " of $1, 9 calls of 10 calls")
 
 
 def test_an_episodes_budget_drains_between_observations() -> None:

@@ -155,9 +155,3 @@ def test_a_notebook_shows_the_picture(monkeypatch: pytest.MonkeyPatch, capsys: p
     [html] = shown
     assert image(html) == image(result._repr_html_())
     assert "plan graph of" not in capsys.readouterr().out
-
-
-def test_ipython_itself_takes_table_and_picture() -> None:
-    formatters = pytest.importorskip("IPython.core.formatters", reason="IPython is not installed")
-    made, _ = formatters.DisplayFormatter().format(of(refused_episode()))
-    assert (made["text/plain"].splitlines()[0], "<img" in made["text/html"]) == ("end    success", True)

@@ -15,13 +15,13 @@ from tape.analysis.why import about, rounds
 from tape.budget import Resources
 from tape.choice.graph import PlanGraph
 from tape.show.view.episode import episode_record
-from tape.show.view.graphs import MOST_KEPT, MOST_SHOWN, changes, graph_record, left_along, path_changes
+from tape.show.view.graphs import MOST_KEPT, MOST_SHOWN, changes, graph_record, path_changes
 from tape.show.view.page import in_script, packed
 from tape.show.view.results import differences, run_rows
 from tape.show.view.sources import open_sources, read_events
 from tape.show.view.spending import spending
 from tape.statistics import paired
-from tape.trace import CostAboveBoundEvent, Event, FinishedEvent, LedgerEvent
+from tape.trace import Event, FinishedEvent, LedgerEvent
 from tests.profiles import examples
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
@@ -135,16 +135,6 @@ def test_what_is_spent_after_the_last_observation_has_a_bar_too() -> None:
     ]
 
 
-def test_notes_name_amounts_in_units() -> None:
-    broken = CostAboveBoundEvent(purpose="step:search", kind="usd", declared=1_000, used=2_500)
-    refused = LedgerEvent(what="refused", purpose="lm:plan", amounts={"usd": 9_000})
-    moments = episode_record([*episode()[:2], broken, refused], why)["moments"]
-    assert [moment["lines"] for moment in moments if moment["sort"] == "note"] == [
-        ["step:search used $0.0025 where at most $0.001 was declared"],
-        ["lm:plan would have needed $0.009"],
-    ]
-
-
 # ---- graphs -----------------------------------------------------------------------------------------------------
 
 
@@ -196,12 +186,6 @@ def test_a_graph_is_cut_to_what_can_be_drawn_and_keeps_its_path(made: tuple[Plan
         for x, y in one["nodes"].values():
             assert 0 <= x <= one["size"][0]
             assert 0 <= y <= one["size"][1]
-
-
-def test_a_path_that_costs_too_much_has_nothing_left() -> None:
-    on = graph()
-    [dear, up] = [edge for edge in on.edges() if edge.action in ("search dear", "write it up")]
-    assert [dict(left)["usd"] for left in left_along({"usd": 9_500}, [dear, up])] == ["$0.0095", "$0.0005", "none"]
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))

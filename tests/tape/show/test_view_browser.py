@@ -170,7 +170,7 @@ def test_light_and_dark(browser: Browser, tmp_path: Path) -> None:
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, tmp_path: Path) -> None:
     page = page_of(tmp_path, [episode("a" * 400), episode(success=False)], [episode(), episode()])
-    for size in (PHONE, (320, 700), LAPTOP):
+    for size in (PHONE, (320, 700)):
         browser.open(page, size=size)
         assert browser.too_wide() == 0
         for place in range(8):
@@ -232,7 +232,7 @@ def planted(text: str) -> list[Event]:
     return [event.model_copy(update=changes(event)) for event in episode()]
 
 
-@pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
+@pytest.mark.parametrize("text", map(" ".join, zip(EVIL[::2], EVIL[1::2], strict=True)), ids=range(5))
 def test_nothing_that_is_planted_runs(browser: Browser, tmp_path: Path, text: str) -> None:
     page = page_of(tmp_path, [planted(text)], tasks=[text.replace("\x00", "")])
     literal = browser_text(text)
@@ -258,10 +258,9 @@ def test_nothing_that_is_planted_runs(browser: Browser, tmp_path: Path, text: st
     assert {address[:2] for address in addresses} <= {"#/", "#m", "da"}
 
 
-@pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
-def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Path, text: str) -> None:
-    blocks = (text, Bullets((text,)), Table((text, "b"), ((text, "c"),), text))
-    [_, page] = write_report(tmp_path, text, [Section(text, blocks)])
+def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Path) -> None:
+    sections = [Section(text, (text, Bullets((text,)), Table((text, "b"), ((text, "c"),), text))) for text in EVIL]
+    [_, page] = write_report(tmp_path, " ".join(EVIL), sections)
     browser.open(page, until="table")
     assert browser.do("return window.hacked;") is None
     found = browser.do("return [...document.querySelectorAll('body *')].map((one) => one.tagName);")
@@ -269,13 +268,15 @@ def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Pa
     assert browser.do("return [...document.querySelectorAll('*')].every((one) => one.attributes.length < 2);")
 
 
-@pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
-def test_nothing_that_is_planted_in_a_picture_runs(browser: Browser, tmp_path: Path, text: str) -> None:
-    nodes = [{"id": "a", "label": text}, {"id": "b", "label": f"$\\frac{{{text}$"}]
-    links = [{"source": "a", "target": "b", "key": 0, "action": text, "cost": {"steps": 1}, "reward": 0.5}]
+def test_nothing_that_is_planted_in_a_picture_runs(browser: Browser, tmp_path: Path) -> None:
+    nodes = [{"id": f"n{n}", "label": text} for n, text in enumerate((*EVIL, f"$\\frac{{{EVIL[0]}$"))]
+    links = [
+        {"source": f"n{n}", "target": f"n{n + 1}", "key": n, "action": text, "cost": {"steps": 1}, "reward": 0.5}
+        for n, text in enumerate(EVIL)
+    ]
     graph = PlanGraph.from_dict({"schema": 1, "kind": "plan_graph", "nodes": nodes, "links": links})
     file = tmp_path / "picture.svg"
-    draw(graph, file, start="a", title=text, note=text)
+    draw(graph, file, start="n0", title=" ".join(EVIL), note=" ".join(EVIL))
     browser.open(file, until="svg")
     assert browser.do("return window.hacked;") is None
     assert not browser.all("script, foreignObject, a, image")
@@ -289,13 +290,13 @@ def browser_text(text: str) -> str:
 
 def test_many_episodes_open_at_once(browser: Browser, tmp_path: Path) -> None:
     few = [episode(), episode(success=False)]
-    page = page_of(tmp_path, few * 125)
+    page = page_of(tmp_path, few * 101)
     browser.open(page)
     assert len(browser.all(".row")) == 200
-    assert "250 episodes" in browser.text()
+    assert "202 episodes" in browser.text()
     unpacked = "return document.querySelectorAll('script[type=\"application/octet-stream\"]').length;"
-    assert browser.do(unpacked) == 250
+    assert browser.do(unpacked) == 202
     browser.click(".list > button")
-    assert len(browser.all(".row")) == 250
-    browser.open(page, "#/episode/249")
-    assert browser.text("h1") == "task 249"
+    assert len(browser.all(".row")) == 202
+    browser.open(page, "#/episode/201")
+    assert browser.text("h1") == "task 201"

@@ -133,15 +133,6 @@ def test_a_path_without_an_answer_is_planned_on() -> None:
     assert (result.end_state, result.replans) == ("success", 1)
 
 
-def test_answers_that_the_model_calls_wrong_come_after_those_it_calls_right() -> None:
-    def model(request: Request, sample: int) -> str:
-        if request.role == "score":
-            return "right" if "the answer #3" in prompt(request) else "wrong"
-        return script(PLAN, answers=[["#1", "#3"][sample % 2]])(request, sample)
-
-    assert TapeAgent(ScriptedLM(model), ablations={"score": "ends"}).run(computing()).end_state == "success"
-
-
 @tool(pure=True, reads=True, quality=0.5, usd="0.01", kind="search", variant="poor")
 def poor(query: str) -> str:
     """Search a few documents."""

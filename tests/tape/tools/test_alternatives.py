@@ -87,12 +87,6 @@ def test_states_are_one_whatever_variants_led_to_them() -> None:
     assert len(graph.nodes) == 7 + 1
 
 
-def test_every_state_on_the_way_is_supported_by_the_plan_once() -> None:
-    here = domain()
-    graph, _ = built(here, [call("multiply", "quick", a=1, b=1), answer("#1")])
-    assert {graph.attributes(node)["support"] for node in graph.nodes} == {1}
-
-
 def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tape.engine.fold, "MOST_STATES", 3)
     here = domain()

@@ -258,7 +258,7 @@ def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None
     assert whole.answer == (71 if fails else 300)
     lines = trace.read_text().splitlines(keepends=True)
     assert any('"ahead:' in line for line in lines)
-    for cut in range(1, len(lines)):
+    for cut in range(1, len(lines), 1 if fails else 5):
         result = resumed(trace, lines[:cut], fails, plans)
         assert (result.end_state, result.answer) == ("success", whole.answer), f"cut at line {cut}"
         if '"acted"' in lines[cut - 1]:  # what has begun beside it, and is made again, is paid for twice

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.tools.calls import DEEPEST, LONGEST, Call, answer, call, from_mapping, parse
+from tape.tools.calls import DEEPEST, LONGEST, Call, call, from_mapping, parse
 from tape.tools.errors import InvalidCallError
 from tests.tape.tools.helpers import CALLS, JSON
 
@@ -57,14 +57,6 @@ def test_values_nested_up_to_the_limit_are_read() -> None:
     assert parse(f"f(a={'[' * DEEPEST + ']' * DEEPEST})").values([])
     with pytest.raises(InvalidCallError):
         call("f", a=json.loads("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)))
-
-
-def test_placeholders_stand_for_results_and_in_texts_for_themselves() -> None:
-    made = parse('f(a=#2, b="born in #1 (#2)", c=["#1", {"k": "#2"}], d="# 1, #1000")')
-    assert made.references == (2,)
-    assert made.values(["Rome", 3]) == {
-        "a": 3, "b": "born in #1 (#2)", "c": ["#1", {"k": "#2"}], "d": "# 1, #1000",
-    }  # fmt: skip
 
 
 EXPRESSIONS: list[tuple[str, tuple[int, ...], Any]] = [
@@ -147,11 +139,6 @@ def test_any_text_as_a_value_is_read_the_same_again_or_invalid(text: str) -> Non
         return
 
 
-def test_a_placeholder_without_a_result_is_an_error() -> None:
-    with pytest.raises(InvalidCallError, match="#2 is the result of no call; there are 1"):
-        answer("#2").values([1])
-
-
 @given(CALLS)
 def test_renumbering_changes_references_and_nothing_else(made: Call) -> None:
     moved = made.renumbered(lambda k: k + 7)
@@ -163,10 +150,6 @@ def test_renumbering_changes_references_and_nothing_else(made: Call) -> None:
 def test_no_argument_name_is_taken(arguments: dict[str, object]) -> None:
     made = from_mapping("search.good", arguments)
     assert (made.tool, [name for name, _ in made.args]) == ("search.good", list(arguments))
-
-
-def test_the_variant_is_no_part_of_what_is_asked_for() -> None:
-    assert call("m", "quick", a=1).symbol == call("m", "exact", a=1).symbol == "m(a=1)"
 
 
 def test_an_object_is_given_as_it_is_and_a_reference_is_a_text_of_its_own() -> None:

@@ -131,11 +131,6 @@ def test_refusals_name_what_is_wrong(state: ToolState, action: str, message: str
     assert env.domain.outcome(state, action).state is None
 
 
-def test_values_that_are_not_there_yet_are_not_checked() -> None:
-    state = after(call("note", text="x"))
-    assert domain().outcome(state, "add(a=1, b=#1)").state is not None
-
-
 def test_costs_are_the_worst_case_and_a_refused_action_costs_its_step() -> None:
     here = domain()
     assert dict(here.cost(after(), "multiply.exact(a=1, b=1)")) == {"steps": 1, "usd": 20_000, "seconds": 1000}

@@ -1,16 +1,13 @@
 """The environment: seeds, failing tools, asynchronous and hanging tools, judging."""
 
 import random
-import threading
 from typing import Any
 
 import pytest
 
-from tape.agents.open_loop import OpenLoopAgent
-from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import call
-from tests.tape.tools.helpers import TOOLS, add
+from tests.tape.tools.helpers import add
 from tests.tape.tools.misbehaving import Mute, raising
 
 
@@ -67,36 +64,6 @@ def test_an_empty_text_has_nothing_to_read() -> None:
         return "  "
 
     assert "empty" in seen(search, q="x")._state.note
-
-
-def test_answers_are_judged() -> None:
-    env = ToolEnvironment("sum", TOOLS, judge=lambda value: value == 3)
-    env.reset(0)
-    env.step("add(a=1, b=2)")
-    assert not env.ended()
-    env.step("answer(value=#1)")
-    assert (env.ended(), env.success(), env.answered) == (True, True, 3)
-    env.reset(0)
-    env.step("answer(value=4)")
-    assert (env.ended(), env.success()) == (True, False)
-    unjudged = ToolEnvironment("sum", TOOLS)
-    unjudged.reset(0)
-    assert not unjudged.success()
-    unjudged.step('answer(value="whatever")')
-    assert unjudged.success()
-
-
-def test_plain_tools_run_in_the_callers_thread_without_a_deadline() -> None:
-    threads = []
-
-    @tool()
-    def where() -> str:
-        """Remember the thread."""
-        threads.append(threading.current_thread())
-        return "here"
-
-    assert OpenLoopAgent(ScriptedLM(["at = where()\nanswer(at)"])).run(ToolEnvironment("task", [where])).success
-    assert threads == [threading.main_thread()]
 
 
 @pytest.mark.parametrize(

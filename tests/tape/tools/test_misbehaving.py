@@ -154,7 +154,7 @@ def sweep(folder: Path, count: int, seed: str = "misbehaving") -> dict[str, Any]
 ENDS = {"success", "failure", "env_error", "budget:usd", "budget:wall_seconds"}
 
 
-@pytest.mark.parametrize(("count", "ends"), [(10, set()), pytest.param(300, ENDS, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("count", "ends"), [(25, set()), pytest.param(300, ENDS, marks=pytest.mark.soak)])
 def test_episodes_with_misbehaving_tools_end_within_their_budget(
     count: int, ends: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_figures: Keep
 ) -> None:

@@ -46,16 +46,6 @@ def test_a_plan_request_shows_rules_tools_by_variant_examples_task_results_and_b
     ]
 
 
-def test_before_the_first_call_nothing_is_shown_as_done(form: ProgramFormat) -> None:
-    shown = asked(form.plan_request(START, {}))
-    assert shown.endswith("Task: compute\nEnd with answer(value: Any)")
-
-
-def test_what_was_refused_is_a_line_that_failed(form: ProgramFormat) -> None:
-    state = replace(START, refused=(parse("multiply.exact(a=3, b=4)"),))
-    assert "multiply_exact(a=3, b=4)\nWhy: it was refused; do without it" in asked(form.plan_request(state, {}))
-
-
 def test_a_program_request_names_kinds_and_may_hold_a_server_to_the_grammar() -> None:
     request = ProgramFormat(domain()).program_request((), {"usd": 9})
     assert "def multiply(a: float, b: float)" in prompt(request)

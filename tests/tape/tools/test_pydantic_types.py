@@ -128,21 +128,3 @@ def test_a_value_is_validated_once_by_the_tool(
     assert [see(one) for one in given] == [seen]
     assert result.actions[0] == f"call(x={json.dumps(ast.literal_eval(written))})"
     assert helpers.asked(model.requests[0]).startswith(f"def call(x: {shown}) -> int:")
-
-
-def test_bounds_defaults_and_descriptions_are_shown() -> None:
-    @tool(usd=0)
-    def call(
-        n: Annotated[int, Field(ge=1, lt=9, description="how many")],
-        items: Annotated[list[int], Field(default_factory=list)],
-        name: Annotated[str, Field(min_length=2)] = "ab",
-    ) -> int:
-        """Do it."""
-        return n + len(items)
-
-    model = ScriptedLM(["answer(call(1))"])
-    result = TapeAgent(model).run(ToolEnvironment("task", [call], budget="$1, 9 steps"))
-    [stub, *_] = helpers.asked(model.requests[0]).splitlines()
-    assert result.answer == 1
-    assert 'name: str = "ab"' in stub
-    assert "n: how many, at least 1, below 9" in stub

@@ -2,67 +2,15 @@
 
 import inspect
 import random
-from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
 
 from tape.tools import Fixed, Tool, Toolbox, ToolError, mcp_tools, tool
 from tape.tools.calls import call, parse
 from tape.tools.errors import InvalidCallError
 from tests.places import ROOT
 from tests.tape.tools.helpers import TOOLS, add, multiply_exact, multiply_quick, note
-
-
-class Colour(Enum):
-    RED = "red"
-
-
-class Point(BaseModel):
-    x: int
-    y: int = 0
-
-
-def test_schema_and_description_come_from_the_function() -> None:
-    @tool(usd="0.01", quality=0.9)
-    def paint(where: Point, colour: Colour, how: Literal["thin", "thick"] = "thin", times: int = 1) -> str:
-        """Paint a point,
-        in a colour.
-
-        Further words are for people.
-        """
-        return f"{where.x} {colour.name} {how} {times}"
-
-    assert (paint.name, paint.description) == ("paint", "Paint a point, in a colour.")
-    assert paint.arguments.model_json_schema()["required"] == ["where", "colour"]
-    taken = paint.checked({"where": {"x": 1}, "colour": "red"})
-    assert paint.function(**taken) == "1 RED thin 1"
-    assert dict(paint.worst) == {"steps": 1, "usd": 10_000}
-
-
-def test_bounds_in_hints_hold() -> None:
-    @tool()
-    def pick(k: Annotated[int, Field(ge=1, le=3)]) -> int:
-        """Pick one."""
-        return k
-
-    assert pick.checked({"k": 3}) == {"k": 3}
-    with pytest.raises(InvalidCallError, match=r"pick: k: .*less than or equal to 3"):
-        pick.checked({"k": 4})
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"a": 1}, "add: b: Field required"),
-        ({"a": 1, "b": "two"}, "add: b: .*number"),
-        ({"a": 1, "b": 2, "c": 3}, "add: c: Extra inputs"),
-    ],
-)
-def test_values_that_do_not_fit_are_named(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidCallError, match=message):
-        add.checked(values)
 
 
 def test_names_of_arguments_are_checked_without_values_and_the_generator_is_none() -> None:
@@ -132,12 +80,6 @@ def private(_x: int) -> int:
 def test_declarations_that_cannot_be_are_refused(function: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ToolError, match=message):
         tool(**settings)(function)
-
-
-def test_a_call_is_pure_where_its_kind_is_and_an_unknown_one_is_not() -> None:
-    box = Toolbox(TOOLS)
-    found = [box.is_pure(call(kind)) for kind in ("add", "multiply", "note", "power", "answer")]
-    assert found == [True, True, False, False, False]
 
 
 def test_a_toolbox_finds_tools_by_kind_and_variant() -> None:

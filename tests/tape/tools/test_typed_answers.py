@@ -17,7 +17,6 @@ from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment, ToolError, tool
 from tape.tools.calls import call
-from tape.tools.state import ToolState
 from tests.tape.tools.helpers import TOOLS, Code, Filled, add, asked, follow, obtained, script
 
 
@@ -118,14 +117,6 @@ def test_any_type_that_pydantic_knows_may_be_asked_for(kind: Any, written: Any, 
     assert (result.end_state, result.answer) == ("success", given)
     assert type(result.answer) is type(given)
     assert result.model_dump(mode="json")["answer"] == in_files
-
-
-def test_the_fields_of_the_answer_are_shown_wherever_it_is_asked_for() -> None:
-    form, state = environment().prompt_format("chat"), ToolState().with_call(call("add", a=1, b=2), "3")
-    shown = 'answer(number: str, total: float, lines: list[{name: str, price: float}] = [], currency: "EUR" | "USD"'
-    answering = form.answer_request(state)  # type: ignore[attr-defined]
-    for request in (form.plan_request(state, {}), form.act_request(state, {}, None, ()), answering):
-        assert shown in asked(request)
 
 
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])

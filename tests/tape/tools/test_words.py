@@ -84,36 +84,12 @@ def test_types_defaults_bounds_and_descriptions_are_shown() -> None:
     assert (note.parameters[2].default, note.changes) == ("False", True)
 
 
-def test_a_function_of_no_known_result_gives_any_value() -> None:
-    def look(at: str) -> Any:
-        """Look."""
-
-    assert words(make_tool(look)).tools["look"].returns == "Any"
-
-
 def test_prices_are_shown_of_what_is_capped_and_of_a_kind_from_the_cheapest_to_the_dearest() -> None:
     assert {tool.price for tool in words(*TOOLS).tools.values()} == {""}
     shown = {name: tool.price for name, tool in words(*TOOLS, capped=("usd", "seconds", "steps")).tools.items()}
     assert shown == {
         "multiply": "0.1 s to 1 s, $0.001 to $0.02", "add": "0.1 s, $0.001", "divide": "$0.002", "note": "",
     }  # fmt: skip
-
-
-def test_each_variant_has_a_name_and_its_own_price_and_quality() -> None:
-    shown = {name: tool.price for name, tool in words(*TOOLS, capped=("usd",), each=True).tools.items()}
-    assert shown == {
-        "multiply_quick": "$0.001; right with probability 0.8", "multiply_exact": "$0.02; right with probability 1",
-        "add": "$0.001", "divide": "$0.002", "note": "",
-    }  # fmt: skip
-    assert names(Toolbox(TOOLS), each=True)["multiply_exact"] == ("multiply", "exact")
-    assert names(Toolbox(TOOLS))["multiply"] == ("multiply", None)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"), [("page-size", "page_size"), ("größe", "größe"), ("class", "class_"), ("None", "None_")]
-)
-def test_a_tool_is_called_by_a_name_of_python(kind: str, name: str) -> None:
-    assert names(Toolbox([renamed(kind, "a")])) == {name: (kind, None)}
 
 
 def test_no_two_tools_come_to_one_name() -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import random
 from typing import Annotated, ClassVar, Literal
 
-import pytest
 from pydantic import BaseModel, Field
 
 from tape.budget import Budget, declare
-from tape.plugins import load
 from tape.testing import EnvironmentConformance
 from tape.world import Context, InvalidActionError, World
-from tape.world.scripted import ScriptedPlayer
 
 declare("euros", "euro")
 
@@ -77,22 +74,3 @@ store.add_task("two boxes", Store(), budget=Budget.of(euros=12, steps=12))
 class TestStore(EnvironmentConformance):
     plugin = store
     prompt_formats: ClassVar = ("chat",)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["tape", "react", "plan_and_act_replan", "best_of_n_react"])
-def test_it_is_played_under_chance(agent: str) -> None:
-    [task] = store.tasks()
-    mismatches = successes = 0
-    for seed in range(6):
-        model = ScriptedPlayer(store)
-        result = load("tape.agents", agent)(model, max_replans=12).run(store.make(task), budget=task.budget, seed=seed)
-        assert result.end_state in ("success", "budget:steps", "budget:euros", "infeasible")
-        assert not result.budget_violations
-        assert not result.broken_declarations
-        assert result.malformed == 0
-        assert result.used["euros"] <= 12
-        mismatches += result.mismatches
-        successes += result.success
-    assert successes >= 4
-    assert mismatches > 0 or agent in ("react", "best_of_n_react")

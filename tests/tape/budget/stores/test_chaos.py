@@ -39,7 +39,7 @@ def test_backends_are_killed(kills: int, database: str, record_property: Record)
         write(record_property, kills=done, **programs.check())
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.soak)])
 def test_programs_are_killed(kills: int, database: str, record_property: Record) -> None:
     rng = random.Random(kills)
     with Programs(database) as programs:
@@ -50,7 +50,7 @@ def test_programs_are_killed(kills: int, database: str, record_property: Record)
 
 
 @pytest.mark.usefixtures("server")  # which skips where there is none
-@pytest.mark.parametrize("restarts", [3, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("restarts", [2, pytest.param(200, marks=pytest.mark.soak)])
 def test_the_server_restarts(restarts: int, record_property: Record) -> None:
     rng, server = random.Random(restarts), Server()
     try:

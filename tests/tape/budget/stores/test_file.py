@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.budget import Cap, Held, LedgerError, Request, open_store
+from tape.budget import Cap, Held, LedgerError, Request
 from tape.budget.stores.file import FileStore
 
 AT = '"at": "2026-01-01T00:00:00+00:00"'
@@ -183,7 +183,3 @@ def test_a_killed_program_leaves_its_holds(path: Path) -> None:
     store = FileStore(path, lambda: now + timedelta(hours=2))
     [balance] = store.balances()
     assert (balance.held, balance.spent) == (0, 30)  # what may have been paid is paid
-
-
-def test_an_address_names_a_file(path: Path) -> None:
-    assert open_store(f"file://{path}").balances()[0].held == 10

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import random
 import subprocess
 import sys
 import threading
 from concurrent.futures import Future
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,30 +52,6 @@ def test_a_cut_connection_is_made_anew(database: str, store: PostgresStore) -> N
         assert store.reserve(Request(str(number), "org", {"usd": 1})) == Held(str(number))
         cut(database)
     assert store.balances()[0].held == 5
-
-
-def test_calls_amid_which_backends_die_hold_once(database: str, store: PostgresStore) -> None:
-    stop = threading.Event()
-
-    def cutting() -> None:
-        rng = random.Random(1)
-        while not stop.wait(rng.random() / 50):
-            cut(database)
-
-    thread = threading.Thread(target=cutting)
-    thread.start()
-    held = 0
-    try:
-        for number in range(60):
-            with suppress(UnreachableLedgerError):  # cut three times: whether it is held is seen by asking again
-                held += isinstance(store.reserve(Request(str(number), "org", {"usd": 1})), Held)
-    finally:
-        stop.set()
-        thread.join()
-    again = sum(isinstance(store.reserve(Request(str(number), "org", {"usd": 1})), Held) for number in range(60))
-    assert (again, store.balances()[0].held) == (60, 60)
-    assert held <= 60
-    assert list(store.check()) == []
 
 
 def test_a_change_whose_answer_was_lost_is_made_once(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:

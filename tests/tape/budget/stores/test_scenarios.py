@@ -111,7 +111,7 @@ def of_gateway(store: LedgerStore, labels: Mapping[str, str], folder: Path) -> C
     return call
 
 
-@pytest.fixture(params=["file", "PostgreSQL"])
+@pytest.fixture
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore, Clock]:
     clock = Clock()
     if request.param == "file":
@@ -122,7 +122,11 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore,
     return PostgresStore(url, clock.at), clock
 
 
-@pytest.mark.parametrize("bound", [of_store, of_ledger, of_guard, of_gateway])
+@pytest.mark.parametrize(
+    ("bound", "opened"),
+    [*((bound, "file") for bound in (of_store, of_ledger, of_guard, of_gateway)), (of_store, "PostgreSQL")],
+    indirect=["opened"],
+)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one["name"].replace(" ", "-"))
 def test_all_keep_it(
     scenario: Mapping[str, Any],

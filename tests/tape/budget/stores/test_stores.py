@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from tape.budget import Cap, Ended, LedgerError, LedgerStore, Paused, Request, Warned
-from tape.budget.periods import Period
 from tape.budget.stores.file import FileStore
 from tape.budget.stores.postgres import PostgresStore
 from tape.testing.ledger import BEGIN, LedgerStoreConformance, request
-from tests.tape.budget.stores.lockstep import BEGIN as BEGINS
-from tests.tape.budget.stores.lockstep import END, ZONES, Steps, answer, plain, state
-from tests.tape.budget.stores.model import Model, start
+from tests.tape.budget.stores.lockstep import Steps, answer, plain, state
+from tests.tape.budget.stores.model import Model
 from tests.tape.budget.stores.server import Server
 from tests.tape.conftest import Keep
 
@@ -141,7 +138,7 @@ def play(seed: int, count: int, file: Path, url: str) -> Counter[str]:
     return seen + model.seen
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0])
 def test_both_answer_alike(seed: int, database: str, tmp_path: Path) -> None:
     seen = play(seed, 400, tmp_path / "budget.ledger", database)
     assert seen["late ends"] >= 5
@@ -159,27 +156,3 @@ def test_the_ledger_as_a_machine(server: Server, tmp_path: Path, keep_figures: K
         PostgresStore.create(url)
         seen += play(seed, STEPS, tmp_path / f"{seed}.ledger", url)
     keep_figures("ledger_machine", {"steps": len(SEEDS) * STEPS, **seen})
-
-
-@pytest.mark.parametrize("zones", [ZONES[::25], pytest.param(ZONES, marks=pytest.mark.soak)], ids=["some", "all"])
-def test_periods_begin_alike_in_all_zones(
-    zones: list[str], database: str, record_property: Callable[..., None]
-) -> None:
-    import psycopg
-
-    rng, moments = random.Random(len(zones)), 0
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("set search_path = tape_ledger")
-        for zone in zones:
-            for text in (f"day@{zone}", f"week@{zone}", f"month@{zone}#29"):
-                period, ats = Period.parse(text), [BEGINS + rng.random() * (END - BEGINS) for _ in range(12)]
-                rows = connection.execute(
-                    "select begun(row(1, 'org', 'usd', %s, %s, %s, %s, 0, 1)::cap, at)"
-                    " from unnest(%s::timestamptz[]) with ordinality as given (at, place) order by place",
-                    (text, period.unit, zone, period.day, ats),
-                ).fetchall()
-                expected = [start(text, at) for at in ats]
-                assert [period.begun(at) for at in ats] == expected
-                assert [begun for (begun,) in rows] == expected
-                moments += len(ats)
-    record_property("moments", moments)

@@ -156,16 +156,6 @@ def test_where_the_world_is_not_what_the_copy_was_is_a_mismatch() -> None:
     assert (result.success, result.mismatches, result.answer) == (True, 1, bag[0])
 
 
-def test_a_call_that_fails_on_a_copy_is_in_no_plan() -> None:
-    @tool(state={"bag": "write"}, usd=0)
-    def pop(bag: list[int], at: int) -> int:
-        """Take one out."""
-        return bag.pop(at)
-
-    result = run(model([("pop", {"at": 7})], [("pop", {"at": 0})]), [pop], PythonObject([5]))
-    assert (result.answer, result.actions[0], result.failed_calls) == (5, "pop(at=0)", [])
-
-
 def test_what_has_failed_on_a_copy_is_told_before_plans_are_sampled_again() -> None:
     @tool(state={"bag": "write"}, usd=0)
     def pop(bag: list[int], at: int) -> int:

@@ -14,7 +14,7 @@ import pytest
 
 from tape.testing import StateConformance
 from tape.tools import ToolEnvironment, ToolError, tool
-from tape.tools.copies import CopyableState, CopyError, Folder, PythonObject, SQLite, base, folder, sqlite
+from tape.tools.copies import CopyableState, CopyError, Folder, PythonObject, SQLite, folder, sqlite
 
 
 @tool(state={"db": "write"})
@@ -217,11 +217,6 @@ def test_declarations_that_contradict_each_other() -> None:
     other: CopyableState = PythonObject(Shop())
     with pytest.raises(ToolError, match="one state is given, and the tools name db, shop"):
         ToolEnvironment("task", [left, count], state=other)
-
-
-def test_long_differences_are_cut() -> None:
-    lines = base.shortened([str(number) for number in range(50)])
-    assert (len(lines), lines[-1]) == (41, "and 10 more")
 
 
 def friends(count: int) -> list[Any]:

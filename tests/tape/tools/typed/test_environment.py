@@ -68,13 +68,6 @@ def test_where_time_is_short_a_dearer_chain_is_taken_and_where_none_fits_nothing
     assert short.explanation is not None
 
 
-def test_a_want_that_no_chain_gives_is_reported_before_the_first_call() -> None:
-    result = exact().run(TypedEnvironment(TOOLS, have={"ore": "ore"}, want="axe"), budget=ROOMY)
-    assert (result.end_state, result.steps) == ("infeasible", 0)
-    assert result.explanation is not None
-    assert result.explanation["cause"] == "no_end"
-
-
 def test_plans_of_a_model_are_folded_by_type_and_the_cheapest_mixture_is_taken() -> None:
     # One plan has the dear beginning and the cheap end, the other the cheap beginning and the dear end.
     tools = [
@@ -91,13 +84,6 @@ def test_plans_of_a_model_are_folded_by_type_and_the_cheapest_mixture_is_taken()
     )
     assert single.success
     assert (single.used["usd"] or 0) > (result.used["usd"] or 0)
-
-
-def test_a_variant_that_takes_and_gives_the_same_is_the_solvers_to_choose() -> None:
-    tools = [*TOOLS[1:], priced("melt.dear", ["ore"], "iron", 40), priced("melt.cheap", ["ore"], "iron", 1)]
-    model = writes(["melt.dear", "forge", "haft"])
-    result = TapeAgent(model).run(env(tools=tools), budget=ROOMY)
-    assert result.actions[0] == "melt.cheap()"
 
 
 def test_a_call_that_is_refused_costs_a_step_and_is_planned_around() -> None:

@@ -60,14 +60,6 @@ def test_several_chains_differ_and_come_in_the_order_of_their_cost(tools: list[T
     assert (costs[0] if costs else None) == exhaustive(tools, "f", ["a"], {"steps": 4})
 
 
-def test_a_composite_is_taken_where_it_is_cheaper_and_in_time() -> None:
-    assert cheapest_chains(TOOLS, "axe", HAVE).best.tools == ("foundry", "haft")
-    assert cheapest_chains(TOOLS, "axe", HAVE, limits={"seconds": 3000}).best.tools == ("smelt", "forge", "haft")
-    assert cheapest_chains(TOOLS, "axe", HAVE, saves="seconds").best.tools == ("smelt", "forge", "haft")
-    assert cheapest_chains(TOOLS, "axe", HAVE, at_hand=["blade"]).best.tools == ("haft",)
-    assert cheapest_chains(TOOLS, "ore", HAVE).best.tools == ()
-
-
 def test_where_no_chain_fits_the_reason_names_what_would_fit() -> None:
     short = cheapest_chains(TOOLS, "axe", HAVE, limits={"usd": 500_000})
     assert not short
