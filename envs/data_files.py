@@ -38,7 +38,7 @@ class DataFileError(TapeError, ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """One table of a data file.
 
     Attributes:
@@ -135,7 +135,7 @@ class Entry:
             raise self.error(field, f"is {value!r:.40}; give a number from {low:g} to {high:g}")
         return float(value)
 
-    def table(self, field: str) -> Entry:
+    def table(self, field: str) -> TableEntry:
         """A table inside this one, as an entry of its own.
 
         Raises:
@@ -144,9 +144,9 @@ class Entry:
         value = self._get(field)
         if not isinstance(value, dict):
             raise self.error(field, f"is {value!r:.40}; give a table")
-        return Entry(self.file, f"{self.name}.{field}" if self.name else field, value)
+        return TableEntry(self.file, f"{self.name}.{field}" if self.name else field, value)
 
-    def tables(self) -> Iterator[Entry]:
+    def tables(self) -> Iterator[TableEntry]:
         """All that it holds, each a table, in order.
 
         Raises:
@@ -172,7 +172,7 @@ class Entry:
         return value
 
 
-def read_toml(folder: Folder, name: str) -> Entry:
+def read_toml(folder: Folder, name: str) -> TableEntry:
     """Read a data file.
 
     Args:
@@ -185,7 +185,7 @@ def read_toml(folder: Folder, name: str) -> Entry:
     file = folder / name
     try:
         text = read_text(file) if isinstance(file, Path) else file.read_text(encoding="utf-8")
-        return Entry(str(file), "", parse_toml(text, str(file)))
+        return TableEntry(str(file), "", parse_toml(text, str(file)))
     except OSError as error:
         raise DataFileError(str(file), "", "", f"cannot be read ({error.strerror}); is the package complete?") from None
     except DataError as error:

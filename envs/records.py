@@ -14,7 +14,7 @@ from tape.reading import json_lines, read_json, short
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonRecord:
     """A JSON object of a file.
 
     Attributes:
@@ -99,7 +99,7 @@ class Record:
         return value
 
 
-def records_of_lines(path: Path, error: type[DataFileError]) -> Iterator[Record]:
+def records_of_lines(path: Path, error: type[DataFileError]) -> Iterator[JsonRecord]:
     """The objects of a JSON Lines file, by line; blank lines are skipped.
 
     Raises:
@@ -107,7 +107,7 @@ def records_of_lines(path: Path, error: type[DataFileError]) -> Iterator[Record]
     """
     try:
         for number, fields in json_lines(path):
-            yield Record.of(fields, str(path), number, error, "give one JSON object a line")
+            yield JsonRecord.of(fields, str(path), number, error, "give one JSON object a line")
     except DataError as problem:
         line, text = located_problem(problem, str(path))
         raise error(str(path), line, "", f"{text}; give one JSON object a line") from None

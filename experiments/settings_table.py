@@ -167,7 +167,7 @@ def _text_below(module: str, name: str) -> str:
 
 
 SECTIONS: Mapping[str, Callable[[], str]] = {
-    "gateway": partial(table_of, gateway.Limits),
+    "gateway": partial(table_of, gateway.GatewayLimits),
     "budgets": partial(table_of, gateway.Budgets),
     "resources": partial(table_of, gateway.Resource),
     "servers": partial(table_of, gateway.ServerSettings),

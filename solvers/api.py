@@ -11,7 +11,7 @@ from typing import Any
 from solvers.answer import without_path
 from solvers.base import Solver
 from solvers.check import check
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import EndlessError, LateError, ProblemError, RiskUnsupportedError
 from solvers.problem import PathProblem
 from solvers.registry import get
@@ -61,7 +61,7 @@ def solve(
         >>> solution.status.value, solution.edges  # the way by node 1 earns as much, and costs 5
         ('OPTIMAL', (2,))
     """
-    deadline = Deadline(checked_time_limit(time_limit))
+    deadline = SolveDeadline(checked_time_limit(time_limit))
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.problem import PathProblem
 from solvers.risk import SCALE, variance_limit
 
@@ -41,7 +41,7 @@ class LinearParts(NamedTuple):
     chances: tuple[Chance, ...] = ()
 
 
-def linear_parts(problem: PathProblem, deadline: Deadline = NEVER) -> LinearParts:
+def linear_parts(problem: PathProblem, deadline: SolveDeadline = NEVER) -> LinearParts:
     """Gives each resource with spreads three linear ones: mean, variance, and a chord that joins the two.
 
     The square root is concave: between no variance and the largest that the budget B allows, it lies above its chord.

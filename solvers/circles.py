@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.problem import PathProblem
 from solvers.reach import spread
 
 _Edge = tuple[int, int]
 
 
-def between(problem: PathProblem, edges: Iterable[int], deadline: Deadline = NEVER) -> tuple[list[int], int]:
+def between(problem: PathProblem, edges: Iterable[int], deadline: SolveDeadline = NEVER) -> tuple[list[int], int]:
     """Those of some edges that are on a path of them from the start to a terminal, and how many nodes they meet."""
     part = list(edges)
     ends = [problem.edges[edge] for edge in deadline.each(part)]
@@ -34,7 +34,7 @@ def longest(order: Sequence[int], ends: Sequence[_Edge]) -> int:
 
 
 def earning(
-    n: int, edges: Sequence[int], ends: Sequence[_Edge], gains: Mapping[int, int], deadline: Deadline = NEVER
+    n: int, edges: Sequence[int], ends: Sequence[_Edge], gains: Mapping[int, int], deadline: SolveDeadline = NEVER
 ) -> tuple[int, ...] | None:
     """A circle of some edges whose gains add up to more than 0, by its edges; None if there is none.
 
@@ -49,7 +49,12 @@ def earning(
 
 
 def shortest(
-    least: list[int], arcs: Sequence[tuple[int, int, int, int]], far: int, deadline: Deadline, *, once: bool = False
+    least: list[int],
+    arcs: Sequence[tuple[int, int, int, int]],
+    far: int,
+    deadline: SolveDeadline,
+    *,
+    once: bool = False,
 ) -> tuple[dict[int, int], tuple[int, ...]]:
     """Lowers the least weights of nodes along arcs until none is lowered any more (Bellman, Ford and Moore).
 
@@ -102,7 +107,7 @@ def _round(came: Mapping[int, tuple[int, int]]) -> tuple[int, ...]:
     return ()
 
 
-def components(n: int, ends: Sequence[_Edge], deadline: Deadline = NEVER) -> tuple[list[int], list[int]]:
+def components(n: int, ends: Sequence[_Edge], deadline: SolveDeadline = NEVER) -> tuple[list[int], list[int]]:
     """The strongly connected components, by Tarjan's algorithm without recursion.
 
     A node with an edge to itself is its own component's only member; such an edge is a circle all the same, and has

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from solvers import memory as limits
 from solvers.chances import LinearParts
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.found import Ending, Found
 from solvers.grid import doubt, most_objective, score_grid
 from solvers.problem import PathProblem
@@ -51,7 +51,7 @@ def search(
     problem: PathProblem,
     parts: LinearParts,
     wanted: int,
-    deadline: Deadline = NEVER,
+    deadline: SolveDeadline = NEVER,
 ) -> Found:
     """Finds the `wanted` best paths.
 
@@ -79,7 +79,7 @@ def search(
     return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves, lost)
 
 
-def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:
+def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: SolveDeadline) -> Found | None:
     """Finds the `wanted` cheapest paths from the source to the target that keep all limits.
 
     Args:

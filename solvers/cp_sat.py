@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from solvers.answer import with_path, without_path
 from solvers.check import OPTIMALITY_TOLERANCE
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, ProblemError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -52,7 +52,7 @@ class CpSatSolver(WorkerSolver):
         self._workers = workers
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        deadline = Deadline(time_limit)
+        deadline = SolveDeadline(time_limit)
         asked = programme(problem, deadline)
         if asked is None:
             return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")

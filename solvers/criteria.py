@@ -10,7 +10,7 @@ from fractions import Fraction
 from solvers.api import solve
 from solvers.base import Solver
 from solvers.check import objective_of
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, ProblemError
 from solvers.grid import largest_reward
 from solvers.moves import enough_moves
@@ -100,7 +100,7 @@ class UnderCaps:
         LateError: If the deadline passes.
     """
 
-    def __init__(self, problem: PathProblem, solver: str | Solver, deadline: Deadline) -> None:
+    def __init__(self, problem: PathProblem, solver: str | Solver, deadline: SolveDeadline) -> None:
         if problem.horizon is None:
             problem = problem.with_valid(horizon=enough_moves(problem, deadline))
         self.problem = problem

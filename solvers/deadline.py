@@ -14,7 +14,7 @@ T = TypeVar("T")
 _BATCH = 2048
 
 
-class Deadline:
+class SolveDeadline:
     """Starts running when it is made.
 
     Args:
@@ -53,5 +53,5 @@ class Deadline:
                 self.check()
 
 
-NEVER = Deadline(None)
+NEVER = SolveDeadline(None)
 """No limit."""

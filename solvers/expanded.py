@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import LateError
 from solvers.found import Ending, Found
 from solvers.grid import doubt, most_objective
@@ -17,7 +17,7 @@ _ARC_BYTES = 1_000
 """What an arc takes, in arrays and in lists."""
 
 
-def search(problem: PathProblem, deadline: Deadline) -> Found:
+def search(problem: PathProblem, deadline: SolveDeadline) -> Found:
     """Finds the best path, of equal ones that of the smallest edges.
 
     Args:

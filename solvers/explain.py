@@ -14,7 +14,7 @@ from solvers.answer import with_path
 from solvers.api import checked_time_limit, solve
 from solvers.base import Solver
 from solvers.check import check, consumption_of, variance_of
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, LateError
 from solvers.explanation import Explanation
 from solvers.needs import Cause, Joint, Need
@@ -58,7 +58,7 @@ def explain(problem: PathProblem, time_limit: float | None = None, solver: str |
         >>> print(explain(problem))
         usd is short: 3 given, 4 would do (1 more), everything else unchanged.
     """
-    deadline = Deadline(checked_time_limit(time_limit))
+    deadline = SolveDeadline(checked_time_limit(time_limit))
     limited = problem.horizon is not None
     if not limited:  # a path without circles has no more moves than this
         problem = problem.with_valid(horizon=max(1, problem.n_nodes - 1))
@@ -105,7 +105,7 @@ class _Search:
         faults: What the solver reported where it ended in ERROR, each once.
     """
 
-    def __init__(self, problem: PathProblem, solver: str | Solver, deadline: Deadline) -> None:
+    def __init__(self, problem: PathProblem, solver: str | Solver, deadline: SolveDeadline) -> None:
         self._problem, self._solver, self._deadline = problem, solver, deadline
         self._plain = problem.with_valid(
             rewards=(0.0,) * problem.n_nodes, discount=1.0, objective="stay", edge_rewards=()

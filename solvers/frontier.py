@@ -21,7 +21,7 @@ from solvers.api import checked_count, checked_time_limit
 from solvers.base import Solver
 from solvers.check import check, consumption_of
 from solvers.criteria import UnderCaps, by_cost, cheapest_first, exact_objective
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, LateError, ProblemError
 from solvers.k_best import KBest
 from solvers.moves import enough_moves
@@ -100,7 +100,7 @@ def frontier(
         >>> [(path.consumption, path.objective) for path in frontier(problem, ("r0", "objective"))]
         [((1,), 2.0), ((6,), 3.0)]
     """
-    deadline, began = Deadline(checked_time_limit(time_limit)), time.perf_counter()
+    deadline, began = SolveDeadline(checked_time_limit(time_limit)), time.perf_counter()
     names = _checked(problem, criteria)
     stretch = 1 + _epsilon(epsilon)
     most = None if most is None else checked_count("most", most)
@@ -160,7 +160,7 @@ class _Search:
         names: tuple[str, ...],
         stretch: Fraction,
         solver: str | Solver,
-        deadline: Deadline,
+        deadline: SolveDeadline,
     ) -> None:
         if problem.horizon is None:
             problem = problem.with_valid(horizon=enough_moves(problem, deadline))

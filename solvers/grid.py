@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.horizon import useful_moves
 from solvers.memory import require_memory
 from solvers.problem import PathProblem
@@ -56,7 +56,7 @@ class Grid(NamedTuple):
         return self.rests[node] / self.scale if self.rests else 0.0
 
 
-def score_grid(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEVER) -> Grid:
+def score_grid(problem: PathProblem, wanted: int = 1, deadline: SolveDeadline = NEVER) -> Grid:
     """The grid for the `wanted` best paths of a problem.
 
     Raises:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from solvers.circles import between, components, earning, longest
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.problem import PathProblem
 
 WORTH = 1000
@@ -39,7 +39,7 @@ _NEGLIGIBLE = 2.0**-54
 """The share of the largest objective that is surely less than half a unit of the grid."""
 
 
-def useful_moves(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEVER) -> int:
+def useful_moves(problem: PathProblem, wanted: int = 1, deadline: SolveDeadline = NEVER) -> int:
     """The most moves of the `wanted` best paths, or more; never more than the horizon.
 
     Args:
@@ -138,7 +138,7 @@ def _ends(problem: PathProblem, order: Sequence[int], group: Sequence[int], edge
     return _Ends(group, best, poorest, least)
 
 
-def _by_circles(problem: PathProblem, edges: Sequence[int], wanted: int, deadline: Deadline) -> int:
+def _by_circles(problem: PathProblem, edges: Sequence[int], wanted: int, deadline: SolveDeadline) -> int:
     """The most moves by what circles there are (1 to 3 above); the horizon where there is no bound."""
     ends = [problem.edges[edge] for edge in edges]
     order, group = components(problem.n_nodes, ends, deadline)
@@ -180,7 +180,7 @@ def _within(edges: Sequence[int], problem: PathProblem, group: Sequence[int]) ->
     return [edge for edge in edges if group[problem.edges[edge][0]] == group[problem.edges[edge][1]]]
 
 
-def _pays(problem: PathProblem, rounds: Sequence[int], known: _Ends, deadline: Deadline) -> bool:
+def _pays(problem: PathProblem, rounds: Sequence[int], known: _Ends, deadline: SolveDeadline) -> bool:
     """Whether some circle of these edges may pay: a circle earns at most what the best node on it does a move."""
     rewards, group = problem.rewards, known.group
     heads = {problem.edges[edge][1] for edge in rounds}

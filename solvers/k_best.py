@@ -13,7 +13,7 @@ from solvers.answer import with_path
 from solvers.api import checked_count, checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, EndlessError, LateError
 from solvers.problem import PathProblem
 from solvers.risk import Risk
@@ -120,7 +120,7 @@ def k_best(
         [((0, 1), 3.0), ((2,), 2.0)]
     """
     k = min(checked_count("k", k), _MOST)
-    deadline = Deadline(checked_time_limit(time_limit))
+    deadline = SolveDeadline(checked_time_limit(time_limit))
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
     try:
@@ -137,7 +137,11 @@ def k_best(
 
 
 def _found(
-    problem: PathProblem, k: int, backend: Solver, deadline: Deadline, skip: Callable[[tuple[int, ...]], bool] | None
+    problem: PathProblem,
+    k: int,
+    backend: Solver,
+    deadline: SolveDeadline,
+    skip: Callable[[tuple[int, ...]], bool] | None,
 ) -> KBest:
     from solvers.chances import linear_parts
     from solvers.compiled import can_solve
@@ -155,13 +159,13 @@ def _found(
     return _partitioned(problem, k, backend, deadline, skip or (lambda _: False))
 
 
-def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadline) -> KBest:
+def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: SolveDeadline) -> KBest:
     """All paths by one search of the compiled path."""
     from solvers.compiled import search
     from solvers.labelling import answer_of
 
     left = deadline.left()
-    found = search(problem, parts, k, Deadline(left * _SEARCH) if left is not None and k > _MANY else deadline)
+    found = search(problem, parts, k, SolveDeadline(left * _SEARCH) if left is not None and k > _MANY else deadline)
     first = answer_of(problem, found)
     if not first.has_path:
         return KBest(first.status, message=first.message)
@@ -181,7 +185,7 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadli
 
 
 def _partitioned(
-    problem: PathProblem, k: int, backend: Solver, deadline: Deadline, skip: Callable[[tuple[int, ...]], bool]
+    problem: PathProblem, k: int, backend: Solver, deadline: SolveDeadline, skip: Callable[[tuple[int, ...]], bool]
 ) -> KBest:
     from solvers.partition import Partition
 

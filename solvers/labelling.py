@@ -9,7 +9,7 @@ from solvers.base import Solver
 from solvers.chances import linear_parts
 from solvers.check import OPTIMALITY_TOLERANCE
 from solvers.compiled import can_solve, search
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.found import Ending, Found
 from solvers.memory import too_large
 from solvers.problem import PathProblem
@@ -46,7 +46,7 @@ class LabellingSolver(Solver):
     handles_risk: ClassVar[bool] = True
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        deadline = Deadline(time_limit)
+        deadline = SolveDeadline(time_limit)
         if any(budget < 0 for budget in problem.budgets):
             return without_path(Status.INFEASIBLE, message="a budget is negative")
         parts = linear_parts(problem, deadline)

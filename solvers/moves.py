@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from solvers.circles import between, components, earning, longest
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.errors import EndlessError
 from solvers.horizon import paid_moves
 from solvers.problem import PathProblem
@@ -40,7 +40,7 @@ _MOST_STEPS = 2_000_000
 """Most steps to count them in, some two seconds."""
 
 
-def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
+def enough_moves(problem: PathProblem, deadline: SolveDeadline = NEVER) -> int:
     """A horizon with which the best path is as good as with any longer one, and so are the k best straight paths.
 
     Args:
@@ -83,7 +83,7 @@ def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
     return max(simple, most)
 
 
-def _earning(problem: PathProblem, edges: Sequence[int], deadline: Deadline) -> tuple[int, ...] | None:
+def _earning(problem: PathProblem, edges: Sequence[int], deadline: SolveDeadline) -> tuple[int, ...] | None:
     """A circle of these edges that earns, by its edges; None if there is none. With a discount, any circle."""
     gains = _gains(problem, edges) if problem.discount == 1 else dict.fromkeys(edges, 1)
     return earning(problem.n_nodes, edges, problem.edges, gains, deadline)
@@ -98,7 +98,7 @@ def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
     return {edge: int(gain * unit) for edge, gain in exact.items()}
 
 
-def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...], deadline: Deadline) -> int:
+def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...], deadline: SolveDeadline) -> int:
     """The moves of the longest straight path to a terminal, where no circle is free that earns.
 
     Raises:
@@ -127,7 +127,7 @@ def _most_moves(
     budgets: Sequence[int],
     start: int,
     ends: set[int],
-    deadline: Deadline,
+    deadline: SolveDeadline,
 ) -> int | None:
     """The most moves for which no resource, nor the sum of their shares of the budgets, rules out a path to an end.
 

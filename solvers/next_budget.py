@@ -9,7 +9,7 @@ from solvers.api import checked_time_limit
 from solvers.base import Solver
 from solvers.check import check, consumption_of
 from solvers.criteria import UnderCaps, exact_objective
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, EndlessError, LateError, ProblemError
 from solvers.moves import MOST_MOVES, enough_moves
 from solvers.needs import Need
@@ -55,7 +55,7 @@ def next_budget(
         >>> need.least, need.path.edges, need.path.objective
         (6, (0, 1), 3.0)
     """
-    deadline = Deadline(checked_time_limit(time_limit))
+    deadline = SolveDeadline(checked_time_limit(time_limit))
     if resource not in problem.resources:
         raise ProblemError("resource", None, resource, f"no such resource; there is {', '.join(problem.resources)}")
     if problem.is_risky:
@@ -82,7 +82,7 @@ def _raised(problem: PathProblem, k: int, budget: int) -> PathProblem:
 class _Search:
     """Asks for the best path under larger budgets of resource k."""
 
-    def __init__(self, problem: PathProblem, k: int, solver: str | Solver, deadline: Deadline) -> None:
+    def __init__(self, problem: PathProblem, k: int, solver: str | Solver, deadline: SolveDeadline) -> None:
         self._problem, self._k, self._solver, self._deadline = problem, k, solver, deadline
         self._worth = exact_objective(problem)
         best = UnderCaps(problem, solver, deadline).best(problem.budgets)

@@ -19,7 +19,7 @@ from solvers.api import solve
 from solvers.base import Solver
 from solvers.check import objective_of, path_nodes
 from solvers.criteria import exact_objective
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, LateError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -88,7 +88,7 @@ class Partition:
         self,
         problem: PathProblem,
         backend: Solver,
-        deadline: Deadline,
+        deadline: SolveDeadline,
         skip: Callable[[tuple[int, ...]], bool] = lambda _: False,
     ) -> None:
         self._skip = skip

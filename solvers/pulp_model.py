@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from solvers.answer import with_path, without_path
 from solvers.base import missing_package
 from solvers.check import OPTIMALITY_TOLERANCE
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -108,7 +108,7 @@ class PulpSolver(WorkerSolver):
         """
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        deadline = Deadline(time_limit)
+        deadline = SolveDeadline(time_limit)
         asked = programme(problem, deadline)
         if asked is None:
             return without_path(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")

@@ -5,22 +5,22 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.problem import PathProblem
 from solvers.risk import keeps
 
 
-def distances(problem: PathProblem, deadline: Deadline = NEVER) -> dict[int, int]:
+def distances(problem: PathProblem, deadline: SolveDeadline = NEVER) -> dict[int, int]:
     """The fewest moves from the start to each node that it leads to, whatever the horizon and the budgets."""
     return spread(problem.edges, [problem.start], deadline)
 
 
-def leading_nodes(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...]:
+def leading_nodes(problem: PathProblem, deadline: SolveDeadline = NEVER) -> tuple[int, ...]:
     """The nodes that lead to a terminal, the terminals included, ascending."""
     return tuple(sorted(spread(((head, tail) for tail, head in problem.edges), problem.terminals, deadline)))
 
 
-def barred_edges(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...]:
+def barred_edges(problem: PathProblem, deadline: SolveDeadline = NEVER) -> tuple[int, ...]:
     """Edges that alone exceed a budget, and one of which every path to a terminal must take; ascending.
 
     They are those that leave the nodes reached by the other edges, if no terminal is among these. Empty where a
@@ -40,7 +40,7 @@ def barred_edges(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int,
     )
 
 
-def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) -> int:
+def least_uses(problem: PathProblem, resource: int, deadline: SolveDeadline = NEVER) -> int:
     """The least mean of one resource that a path to a terminal uses, whatever the horizon, by Dijkstra's algorithm.
 
     Some terminal must be within reach.
@@ -54,7 +54,7 @@ def least_uses(problem: PathProblem, resource: int, deadline: Deadline = NEVER) 
 
 
 def least_amounts(
-    ways: Iterable[tuple[int, int, int]], sources: Iterable[int], deadline: Deadline = NEVER
+    ways: Iterable[tuple[int, int, int]], sources: Iterable[int], deadline: SolveDeadline = NEVER
 ) -> dict[int, int]:
     """The least amount from any of `sources` to each node that they lead to, by Dijkstra's algorithm.
 
@@ -123,7 +123,7 @@ def affordable(problem: PathProblem, edge: int) -> bool:
     return all(keeps(cost, spread**2, budget, square) for cost, spread, budget in amounts)
 
 
-def spread(edges: Iterable[tuple[int, int]], sources: Iterable[int], deadline: Deadline = NEVER) -> dict[int, int]:
+def spread(edges: Iterable[tuple[int, int]], sources: Iterable[int], deadline: SolveDeadline = NEVER) -> dict[int, int]:
     """The fewest moves from any of `sources` to each node that they lead to, in breadth-first order."""
     out: dict[int, list[int]] = {}
     for tail, head in deadline.each(edges):

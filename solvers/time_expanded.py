@@ -10,7 +10,7 @@ from operator import add, gt
 
 from solvers.chances import Chance, LinearParts, linear_parts
 from solvers.deadline import NEVER as NO_LIMIT
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError
 from solvers.grid import Grid, most_objective, score_grid
 from solvers.memory import require_memory
@@ -29,7 +29,7 @@ _ARC_BYTES = 2_800
 
 
 @dataclass(frozen=True)
-class States:
+class StepStates:
     """The nodes of a problem at each step, with the arcs between them, of the edges and resources that can bind.
 
     A *score* is an exact integer, `(L + 1) * objective in units - moves`, where L are the grid's steps and the units
@@ -103,7 +103,7 @@ class Programme:
         return [net.ids[arc] for arc in chosen[:-1]]
 
 
-def programme(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Programme | None:
+def programme(problem: PathProblem, deadline: SolveDeadline = NO_LIMIT) -> Programme | None:
     """The integer programme of a problem; None if making it already shows that no path is feasible.
 
     Raises:
@@ -121,7 +121,7 @@ def programme(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Programme 
     return Programme(states.grid, net, [-(cost // factor) for cost in net.cost], states.objective_bound(-best))
 
 
-def states_of(problem: PathProblem, arc_bytes: int, deadline: Deadline = NO_LIMIT) -> States:
+def states_of(problem: PathProblem, arc_bytes: int, deadline: SolveDeadline = NO_LIMIT) -> StepStates:
     """The states on ways from the start to a terminal, as far as each budget by itself allows them.
 
     Args:
@@ -144,17 +144,17 @@ def states_of(problem: PathProblem, arc_bytes: int, deadline: Deadline = NO_LIMI
     rows, names = _arcs(problem, grid, out, _rooms(problem, costs, budgets, deadline), arc_bytes, deadline)
     target = len(names)
     if not any(head < 0 for _, head, *_ in rows):
-        return States(grid, budgets, most_objective(problem), None, names)
+        return StepStates(grid, budgets, most_objective(problem), None, names)
     tails, heads, cost, use, ids = zip(*rows, strict=True)
     net = Net(
         target + 1, tails, [target if head < 0 else head for head in heads], cost, use, ids, (0,) * len(budgets),
         budgets, 0, target, layered=True, chances=chances,
     )  # fmt: skip
-    return States(grid, budgets, most_objective(problem), net, names)
+    return StepStates(grid, budgets, most_objective(problem), net, names)
 
 
 def _binding(
-    parts: LinearParts, horizon: int, deadline: Deadline
+    parts: LinearParts, horizon: int, deadline: SolveDeadline
 ) -> tuple[dict[int, Amounts], Amounts, tuple[Chance, ...]]:
     """By usable edge the costs of the K' resources that can bind, their budgets, and the tests on them.
 
@@ -178,7 +178,7 @@ def _binding(
 
 
 def _rooms(
-    problem: PathProblem, costs: Mapping[int, Amounts], budgets: Amounts, deadline: Deadline
+    problem: PathProblem, costs: Mapping[int, Amounts], budgets: Amounts, deadline: SolveDeadline
 ) -> dict[int, tuple[int, Amounts]]:
     """The fewest moves from each node to a terminal, and how much of each resource may be used on the way there."""
     back = [problem.edges[edge][::-1] for edge in costs]
@@ -202,7 +202,7 @@ def _arcs(
     out: Sequence[Sequence[tuple[int, int, Amounts]]],
     rooms: Mapping[int, tuple[int, Amounts]],
     arc_bytes: int,
-    deadline: Deadline,
+    deadline: SolveDeadline,
 ) -> tuple[list[_Row], list[tuple[int, int]]]:
     """The arcs step by step, and the states' names.
 

@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from solvers.answer import with_path, without_path
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.moves import enough_moves
 from solvers.problem import LONGEST_HORIZON, PathProblem
 from solvers.reach import distances, leading_nodes
@@ -65,7 +65,7 @@ class Compiled(NamedTuple):
         )
 
 
-def compiled(problem: PathProblem, deadline: Deadline = NEVER) -> Compiled:
+def compiled(problem: PathProblem, deadline: SolveDeadline = NEVER) -> Compiled:
     """The problem as backends take it.
 
     Raises:
@@ -92,7 +92,7 @@ _Place = tuple[int, float]
 
 
 def _place_by_place(
-    problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place], deadline: Deadline
+    problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place], deadline: SolveDeadline
 ) -> Compiled:
     """Node 0 is the start before the first move, the others are the places, the last is the sink."""
     number = {place: 1 + i for i, place in enumerate(deadline.each(places))}
@@ -111,7 +111,7 @@ def _place_by_place(
 
 
 def _in_two_moves(
-    problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place], deadline: Deadline
+    problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place], deadline: SolveDeadline
 ) -> Compiled:
     """The nodes keep their numbers, then come the places, the last is the sink."""
     n = problem.n_nodes
@@ -130,7 +130,7 @@ def _posed(
     rewards: Sequence[float],
     start: int,
     horizon: int,
-    deadline: Deadline,
+    deadline: SolveDeadline,
 ) -> Compiled:
     """The problem with these edges, each with the original's, and the free ones; the last node is the sink."""
     nothing = (0,) * len(problem.budgets)

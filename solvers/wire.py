@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
 from solvers.reading import parse_json
@@ -15,7 +15,7 @@ from solvers.solution import PathSolution, Status
 _ROWS = 4096
 
 
-def problem_line(problem: PathProblem, deadline: Deadline) -> bytes:
+def problem_line(problem: PathProblem, deadline: SolveDeadline) -> bytes:
     """What `PathProblem.to_json` writes, on one line.
 
     Raises:
@@ -24,7 +24,7 @@ def problem_line(problem: PathProblem, deadline: Deadline) -> bytes:
     return "".join(_pieces(problem, deadline)).encode() + b"\n"
 
 
-def _pieces(problem: PathProblem, deadline: Deadline) -> Iterator[str]:
+def _pieces(problem: PathProblem, deadline: SolveDeadline) -> Iterator[str]:
     yield "{"
     for place, (name, value) in enumerate(problem.to_dict().items()):
         yield f'{", " if place else ""}"{name}": '

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from solvers.answer import without_path
 from solvers.base import Solver, missing_package
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, LateError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -81,7 +81,7 @@ class WorkerSolver(Solver):
         return f"{made.__module__}:{made.__qualname__}", self._options
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        deadline = Deadline(time_limit)
+        deadline = SolveDeadline(time_limit)
         target, options = self._recipe()
         try:
             with _workers.borrow(json.dumps({"target": target, "options": options})) as worker:

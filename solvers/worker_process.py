@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
 from solvers.wire import problem_line, read_reply
@@ -107,7 +107,7 @@ class WorkerProcess:
         """Whether the process runs."""
         return self._process.poll() is None
 
-    def wait_until_ready(self, deadline: Deadline) -> bool:
+    def wait_until_ready(self, deadline: SolveDeadline) -> bool:
         """Waits for the worker to have loaded its solver; False if the deadline passes first.
 
         Raises:
@@ -123,7 +123,7 @@ class WorkerProcess:
             self._ready = True
         return True
 
-    def ask(self, problem: PathProblem, deadline: Deadline) -> dict[str, Any]:
+    def ask(self, problem: PathProblem, deadline: SolveDeadline) -> dict[str, Any]:
         """The worker's reply to a problem: `answer`, as packed by `solvers.wire`, or `error`, a message.
 
         Args:
@@ -138,7 +138,7 @@ class WorkerProcess:
         line = problem_line(problem, deadline)
         deadline.check()
         left = deadline.left()
-        waiting = Deadline(None if left is None else patience(left))
+        waiting = SolveDeadline(None if left is None else patience(left))
         limit = None if left is None else search_limit(left)
         self._send(f"{json.dumps(limit)}\n".encode() + line, waiting)
         return self._receive(waiting)
@@ -175,7 +175,7 @@ class WorkerProcess:
         self.close()
         self._process.returncode = 0  # else subprocess would wait for what is not this process's child
 
-    def _send(self, data: bytes, deadline: Deadline) -> None:
+    def _send(self, data: bytes, deadline: SolveDeadline) -> None:
         rest = memoryview(data)
         with selectors.DefaultSelector() as selector:
             selector.register(self._requests, selectors.EVENT_WRITE)
@@ -187,7 +187,7 @@ class WorkerProcess:
                 except BrokenPipeError as error:
                     raise self._ended() from error
 
-    def _receive(self, deadline: Deadline) -> dict[str, Any]:
+    def _receive(self, deadline: SolveDeadline) -> dict[str, Any]:
         with selectors.DefaultSelector() as selector:
             selector.register(self._replies, selectors.EVENT_READ)
             end = self._received.find(b"\n")

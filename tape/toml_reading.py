@@ -92,7 +92,7 @@ def _unbounded(table: dict[str, Any]) -> tuple[tuple[str | int, ...], str] | Non
 
 
 @dataclass
-class Statement:
+class TomlStatement:
     """A header or an assignment.
 
     Attributes:
@@ -115,11 +115,11 @@ class _Scan:
 
     def __init__(self) -> None:
         self._line = 1
-        self._statement: Statement | None = None
+        self._statement: TomlStatement | None = None
         self._in_value = False
         self._open = self._dots = 0
 
-    def take(self, kind: str | None, part: str) -> Statement | None:
+    def take(self, kind: str | None, part: str) -> TomlStatement | None:
         """Take the next part; returns the statement that it ends."""
         if kind == "space":
             return None
@@ -127,18 +127,18 @@ class _Scan:
             self._line += 1
             return self.end()
         if self._statement is None and part != "\n":
-            self._statement = Statement(self._line)
+            self._statement = TomlStatement(self._line)
         if self._statement is not None:
             (self._value if self._in_value else self._head)(self._statement, kind, part)
         self._line += part.count("\n")
         return None
 
-    def end(self) -> Statement | None:
+    def end(self) -> TomlStatement | None:
         """The statement so far."""
         ended, self._statement, self._in_value, self._open, self._dots = self._statement, None, False, 0, 0
         return ended
 
-    def _head(self, statement: Statement, kind: str | None, part: str) -> None:
+    def _head(self, statement: TomlStatement, kind: str | None, part: str) -> None:
         if kind in ("text", "word"):
             statement.keys.append(_key(part))
             statement.depth = max(statement.depth, len(statement.keys))
@@ -147,7 +147,7 @@ class _Scan:
         elif part in "=]":
             self._in_value = True
 
-    def _value(self, statement: Statement, kind: str | None, part: str) -> None:
+    def _value(self, statement: TomlStatement, kind: str | None, part: str) -> None:
         if kind == "mark":
             self._open = max(0, self._open + (part in "[{") - (part in "]}"))
             self._dots = self._dots + 1 if part == "." else 0
@@ -156,7 +156,7 @@ class _Scan:
             statement.digits = max(statement.digits, len(part))
 
 
-def statements(text: str) -> Iterator[Statement]:
+def statements(text: str) -> Iterator[TomlStatement]:
     """The statements of a TOML document, in order; of an invalid one those up to the first wrong quote, at least."""
     scan = _Scan()
     for found in _TOKEN.finditer(text):
@@ -194,7 +194,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     return line
 
 
-def _table(statement: Statement, last: dict[tuple[str | int, ...], int]) -> tuple[str | int, ...]:
+def _table(statement: TomlStatement, last: dict[tuple[str | int, ...], int]) -> tuple[str | int, ...]:
     """The path of a header's table; ``last`` holds the last index of every array of tables, and gets this one's."""
     path: tuple[str | int, ...] = ()
     for number, key in enumerate(statement.keys, 1):

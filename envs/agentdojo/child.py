@@ -61,7 +61,7 @@ class _Texts(MetaPathFinder, Loader):
 
 
 @dataclass
-class World:
+class DojoWorld:
     """One task under way.
 
     Attributes:
@@ -92,7 +92,7 @@ class SuiteChild(Child):
         self._runtime = import_module(f"{_PACKAGE}.functions_runtime")
         shut_off()
 
-    def plain(self, world: World) -> Any:
+    def plain(self, world: DojoWorld) -> Any:
         """What the environment holds."""
         return world.now.model_dump(mode="json")
 
@@ -124,7 +124,7 @@ class SuiteChild(Child):
         quoted = {place: json.dumps(text)[1:-1] for place, text in injections.items()}
         begun = self._suites[suite].load_and_inject_default_environment(quoted)
         now = task.init_environment(begun)
-        return self.kept(World(self._suites[suite], task, now, now.model_copy(deep=True)))
+        return self.kept(DojoWorld(self._suites[suite], task, now, now.model_copy(deep=True)))
 
     def gold(self, world: int, injection: str) -> list[dict[str, Any]]:
         """The calls that do a task of the user, or of an injection."""

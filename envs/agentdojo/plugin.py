@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from envs.agentdojo.environment import AgentDojoEnvironment, Case, suite_of, suites
-from envs.agentdojo.source import BENCHMARK, SUITES, VERSION, Source, require_extra, source
+from envs.agentdojo.environment import AgentDojoEnvironment, DojoCase, suite_of, suites
+from envs.agentdojo.source import BENCHMARK, SUITES, VERSION, DojoSource, require_extra, source
 from envs.agentdojo.tools import PRICES, SuiteWorld, use_of
 from tape.budget import Budget
 from tape.errors import ConfigError
@@ -80,7 +80,7 @@ class AgentDojoPlugin(EnvironmentPlugin):
         chosen = SUITES if options["suite"] == "all" else (options["suite"],)
         return [one for suite in chosen for one in self._of(wheel, suite, options)]
 
-    def _of(self, wheel: Source, suite: str, options: Mapping[str, Any]) -> list[Task]:
+    def _of(self, wheel: DojoSource, suite: str, options: Mapping[str, Any]) -> list[Task]:
         found, process, tightness = suite_of(wheel, suite), suites(wheel), options["tightness"]
         users = list(found["users"])
         users = users[:DEVELOPMENT] if options["part"] == "dev" else users[DEVELOPMENT:]
@@ -90,11 +90,11 @@ class AgentDojoPlugin(EnvironmentPlugin):
             injections = [one for one in found["injections"] if world.gold(one)] if options["attack"] else [""]
             caps = budget(world.gold(), tightness)
             world.close()
-            made += [self._task(wheel, Case(suite, user, one), caps, options) for one in injections]
+            made += [self._task(wheel, DojoCase(suite, user, one), caps, options) for one in injections]
         return made
 
     @staticmethod
-    def _task(wheel: Source, case: Case, caps: Budget, options: Mapping[str, Any]) -> Task:
+    def _task(wheel: DojoSource, case: DojoCase, caps: Budget, options: Mapping[str, Any]) -> Task:
         part, tightness = options["part"], options["tightness"]
         content = json.dumps([*case, VERSION, BENCHMARK])
         suffix = "" if tightness == "none" else f"-{tightness}"

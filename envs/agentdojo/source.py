@@ -38,7 +38,7 @@ def require_extra() -> None:
         raise MissingExtraError(f"AgentDojo's suites need {', '.join(missing)}: pip install 'tape-planner[agentdojo]'")
 
 
-class Source(PinnedWheel):
+class DojoSource(PinnedWheel):
     """An unpacked wheel.
 
     Args:
@@ -61,6 +61,6 @@ class Source(PinnedWheel):
 
 
 @lru_cache(maxsize=4)
-def source(folder: Path) -> Source:
+def source(folder: Path) -> DojoSource:
     """The wheel in a folder, checked once."""
-    return Source(folder)
+    return DojoSource(folder)

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.state import SEARCHED, Knowledge
 
 
-def assumed_by(state: Knowledge, commands: Sequence[Command]) -> tuple[tuple[str, str], ...]:
+def assumed_by(state: Knowledge, commands: Sequence[AlfworldCommand]) -> tuple[tuple[str, str], ...]:
     """Unseen objects and the unsearched receptacles in which a plan finds them, in the plan's order.
 
     What the plan itself has put somewhere is not assumed to be there.
@@ -30,7 +30,7 @@ def assumed_by(state: Knowledge, commands: Sequence[Command]) -> tuple[tuple[str
     return tuple(found)
 
 
-def assume(state: Knowledge, commands: Sequence[Command]) -> Knowledge:
+def assume(state: Knowledge, commands: Sequence[AlfworldCommand]) -> Knowledge:
     """The state with what a plan assumes, and nothing else assumed."""
     return replace(state, assumed=frozenset(assumed_by(state, commands)))
 

@@ -21,7 +21,7 @@ _FORMS = (
 
 
 @dataclass(frozen=True)
-class Command:
+class AlfworldCommand:
     """A command of the game.
 
     Attributes:
@@ -50,21 +50,21 @@ class Command:
         return f"{self.verb} {self.thing or self.place}"
 
     @property
-    def of_kind(self) -> Command:
+    def of_kind(self) -> AlfworldCommand:
         """The same with the object by its kind."""
-        return Command(self.verb, self.place, kind_of(self.thing) if self.thing else "")
+        return AlfworldCommand(self.verb, self.place, kind_of(self.thing) if self.thing else "")
 
 
-def read_command(text: str) -> Command | None:
+def read_command(text: str) -> AlfworldCommand | None:
     """The command that a text is, or None."""
     written = " ".join(text.strip().lower().split())
     for verb, form in _FORMS:
         if found := form.fullmatch(written):
             parts = found.groupdict()
-            return Command(verb, parts.get("place") or "", parts.get("thing") or "")
+            return AlfworldCommand(verb, parts.get("place") or "", parts.get("thing") or "")
     return None
 
 
-def commands_of(actions: Sequence[str]) -> list[Command]:
+def commands_of(actions: Sequence[str]) -> list[AlfworldCommand]:
     """The commands among actions."""
     return [command for command in map(read_command, actions) if command is not None]

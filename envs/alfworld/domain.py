@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from envs.alfworld import rules
 from envs.alfworld.assumptions import plain
-from envs.alfworld.commands import Command, commands_of
+from envs.alfworld.commands import AlfworldCommand, commands_of
 from envs.alfworld.game.kinds import TREATMENTS, kind_of
 from envs.alfworld.hypotheses import AlfworldHypotheses
 from envs.alfworld.predicates import AlfworldPredicates
@@ -69,17 +69,17 @@ class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, C
         """
         here = as_state(state)
         places, goal = self.layout.receptacles, self.layout.goal
-        commands = [Command(verb, place) for verb in ("go", "open", "close") for place in places]
+        commands = [AlfworldCommand(verb, place) for verb in ("go", "open", "close") for place in places]
         seen = sorted({(kind_of(thing), where) for thing, where in here.inside})
         for kind in dict.fromkeys([*goal.kinds, *(kind for kind, _ in seen)]):
             # What the goal is not about is spoken of where it was seen only: that keeps the list short.
             stands = places if kind in goal.kinds else [where for thing, where in seen if thing == kind]
-            commands += [Command("take", place, kind) for place in stands]
-            commands += [Command("use", place, kind) for place in stands] + [Command("use", "", kind)]
+            commands += [AlfworldCommand("take", place, kind) for place in stands]
+            commands += [AlfworldCommand("use", place, kind) for place in stands] + [AlfworldCommand("use", "", kind)]
         for kind in dict.fromkeys([goal.thing, *([kind_of(here.holding)] if here.holding else [])]):
-            commands += [Command("put", place, kind) for place in places]
+            commands += [AlfworldCommand("put", place, kind) for place in places]
             for verb, (appliance, _) in TREATMENTS.items():
-                commands += [Command(verb, place, kind) for place in places if kind_of(place) == appliance]
+                commands += [AlfworldCommand(verb, place, kind) for place in places if kind_of(place) == appliance]
         return tuple(dict.fromkeys([*(command.text for command in commands), *here.shown]))
 
     def offered(self, state: State) -> Sequence[Action]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from envs.alfworld.domain import STEP, AlfworldDomain
 from envs.alfworld.errors import GameError
-from envs.alfworld.game.games import Game
+from envs.alfworld.game.games import AlfworldGame
 from envs.alfworld.game.textworld_game import GameView, TextWorldGame
 from envs.alfworld.grounder import Grounder
 from envs.alfworld.projector import all_seen, layout_of, updated
@@ -41,7 +41,7 @@ class AlfworldEnvironment(Environment):
     domain: AlfworldDomain
     """The furniture and the goal, as the first observation lists them."""
 
-    def __init__(self, game: Game, observation: Mode = "partial", *, shown: bool = False) -> None:
+    def __init__(self, game: AlfworldGame, observation: Mode = "partial", *, shown: bool = False) -> None:
         self._game, self._full, self._shown = game, observation == "full", shown
         self.domain = AlfworldDomain(layout_of(game.house, full=self._full), shown=shown)
         self._engine: TextWorldGame | None = None

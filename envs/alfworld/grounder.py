@@ -38,7 +38,7 @@ NOTHING = sentences.NOTHING
 _DONE = {"heat": (HOT, COOL), "cool": (COOL, HOT), "clean": (CLEAN, None)}
 
 
-class Finding(NamedTuple):
+class SeenFact(NamedTuple):
     """A fact that holds now.
 
     Attributes:
@@ -50,12 +50,12 @@ class Finding(NamedTuple):
     value: bool
 
 
-def finding(name: str, *args: str, value: bool = True) -> Finding:
+def finding(name: str, *args: str, value: bool = True) -> SeenFact:
     """Make a finding."""
-    return Finding(Predicate(name, args), value)
+    return SeenFact(Predicate(name, args), value)
 
 
-Found = Iterator[Finding]
+Found = Iterator[SeenFact]
 
 
 class Grounder:
@@ -73,7 +73,7 @@ class Grounder:
         self._place: dict[str, str] = {}
         self._together: dict[str, frozenset[str]] = {}
 
-    def observe(self, command: str | None, text: str) -> frozenset[Finding]:
+    def observe(self, command: str | None, text: str) -> frozenset[SeenFact]:
         """What is certainly true after an answer.
 
         Args:

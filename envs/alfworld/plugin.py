@@ -8,7 +8,7 @@ from typing import Any
 
 from envs.alfworld.environment import MODES, AlfworldEnvironment
 from envs.alfworld.errors import AlfworldError
-from envs.alfworld.game.games import PACKAGED, SPLITS, Game, load_games
+from envs.alfworld.game.games import PACKAGED, SPLITS, AlfworldGame, load_games
 from envs.alfworld.game.oracle import shortest
 from envs.alfworld.game.textworld_game import require_installed
 from envs.alfworld.simulator_model import RulesWorldModel
@@ -115,7 +115,12 @@ class AlfworldPlugin(EnvironmentPlugin):
 
 
 def task_of(
-    game: Game, observation: str = "partial", tightness: str = "customary", *, shown: bool = False, errors: float = 0.0
+    game: AlfworldGame,
+    observation: str = "partial",
+    tightness: str = "customary",
+    *,
+    shown: bool = False,
+    errors: float = 0.0,
 ) -> Task:
     """The task of playing a game; the arguments are the environment's options."""
     fewest = len(shortest(game.house))

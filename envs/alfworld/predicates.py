@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.alfworld.assumptions import needed
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.game.goal import LOOK, TWO
 from envs.alfworld.game.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.inference import RULES
@@ -141,7 +141,7 @@ class AlfworldPredicates(Predicates, EpisodeHooks):
         needs[holding(kind)] = True
         return {**needs, shut(place): False} if command.verb == "put" else needs
 
-    def _can_ever(self, command: Command) -> bool:
+    def _can_ever(self, command: AlfworldCommand) -> bool:
         """Whether the kinds of things admit a command; a command to use a lamp has to name its place."""
         kind, where = kind_of(command.thing) if command.thing else "", kind_of(command.place)
         if command.place not in self.layout.number:
@@ -243,14 +243,14 @@ class AlfworldPredicates(Predicates, EpisodeHooks):
         if place not in self.layout.number:
             return None
         status, shuts = state.of(place), kind_of(place) in ALWAYS_OPENABLE
-        commands = [Command("go", place)]
+        commands = [AlfworldCommand("go", place)]
         if place in state.at:
             # The game describes a receptacle on arrival only, so the query leaves one never looked at and comes back.
             away = next((name for name in self.layout.receptacles if name not in state.at), "")
-            commands = [Command("go", away), *commands] if status == NEW and away and not shuts else []
+            commands = [AlfworldCommand("go", away), *commands] if status == NEW and away and not shuts else []
         closed = status == SHUT or (status == NEW and shuts)
         if closed and predicate.name in ("in", "two_in", "searched"):
-            commands.append(Command("open", place))
+            commands.append(AlfworldCommand("open", place))
         return QueryMacro(predicate, tuple(c.text for c in commands)) if commands else None
 
     def alternatives(self, state: State, predicate: Predicate) -> Sequence[Predicate]:
@@ -269,7 +269,7 @@ class AlfworldPredicates(Predicates, EpisodeHooks):
         commands = self._establishing(as_state(state), predicate, value)
         return None if commands is None else [command.text for command in commands]
 
-    def _establishing(self, state: Knowledge, predicate: Predicate, value: bool) -> list[Command] | None:
+    def _establishing(self, state: Knowledge, predicate: Predicate, value: bool) -> list[AlfworldCommand] | None:
         name, args = predicate
         if name == "at" and value:
             return self._reach(state, args[0])
@@ -280,22 +280,22 @@ class AlfworldPredicates(Predicates, EpisodeHooks):
         if predicate == EMPTY and value and state.holding:
             for place in state.at:
                 if state.of(place) in VISIBLE and fits(state.layout.goal, kind_of(state.holding), kind_of(place)):
-                    return [Command("put", place, kind_of(state.holding))]
+                    return [AlfworldCommand("put", place, kind_of(state.holding))]
         return None
 
-    def _reach(self, state: Knowledge, place: str) -> list[Command] | None:
+    def _reach(self, state: Knowledge, place: str) -> list[AlfworldCommand] | None:
         if place not in self.layout.number:
             return None
-        return [] if place in state.at else [Command("go", place)]
+        return [] if place in state.at else [AlfworldCommand("go", place)]
 
-    def _shut(self, state: Knowledge, place: str, *, value: bool) -> list[Command] | None:
+    def _shut(self, state: Knowledge, place: str, *, value: bool) -> list[AlfworldCommand] | None:
         reach = self._reach(state, place)
         if reach is None or state.of(place) in (NEW, BARE):
             return None
         done = (state.of(place) in CLOSED) == value
-        return [] if done else [*reach, Command("close" if value else "open", place)]
+        return [] if done else [*reach, AlfworldCommand("close" if value else "open", place)]
 
-    def _treat(self, state: Knowledge, mark: str) -> list[Command] | None:
+    def _treat(self, state: Knowledge, mark: str) -> list[AlfworldCommand] | None:
         kind = kind_of(state.holding)
         verb = next((verb for verb, after in AFTER.items() if after == mark), None)
         if verb is None or kind not in TREATMENTS[verb][1]:
@@ -304,7 +304,7 @@ class AlfworldPredicates(Predicates, EpisodeHooks):
         if not appliances:
             return None
         nearest = min(appliances, key=lambda r: r not in state.at)
-        return [*(self._reach(state, nearest) or []), Command(verb, nearest, kind)]
+        return [*(self._reach(state, nearest) or []), AlfworldCommand(verb, nearest, kind)]
 
 
 def _about(predicate: Predicate, kind: str, place: str) -> bool:

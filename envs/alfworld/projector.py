@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from envs.alfworld import grounder as ground
 from envs.alfworld.game.house import House
-from envs.alfworld.grounder import Finding
+from envs.alfworld.grounder import SeenFact
 from envs.alfworld.state import BARE, KEPT, OPEN, SEARCHED, SHUT, Knowledge, Layout
 
 _MARKS = {ground.CLEAN: "clean", ground.HOT: "hot", ground.COOL: "cool", ground.LIT: "lit"}
 
 
-def updated(state: Knowledge, command: str, findings: Iterable[Finding]) -> Knowledge:
+def updated(state: Knowledge, command: str, findings: Iterable[SeenFact]) -> Knowledge:
     """What is known after an answer.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.oracle import put_command
 from envs.alfworld.rules import meant
@@ -32,7 +32,7 @@ def resolved(state: Knowledge, action: str, put_template: str) -> str:
     return (replace(named, place="") if named.verb == "use" else named).text
 
 
-def _named(state: Knowledge, command: Command) -> str:
+def _named(state: Knowledge, command: AlfworldCommand) -> str:
     if command.verb in ("take", "use"):
         places = (command.place,) if command.place else state.at
         there = [t for t, where in state.inside if where in places and kind_of(t) == command.thing]

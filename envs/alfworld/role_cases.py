@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.game.kinds import LAMPS, TREATMENTS, kind_of
 from envs.alfworld.prompts import prompt_format
 from envs.alfworld.state import BARE, KEPT, SHUT, Knowledge, Layout
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import OfferedPath, Plan
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import (
@@ -63,13 +63,13 @@ class _Made:
     domain: AlfworldDomain
     written: PromptFormat
     state: Knowledge
-    plan: list[Command]
+    plan: list[AlfworldCommand]
 
 
 # --- houses ---------------------------------------------------------------------------------
 
 
-def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[Command]]:
+def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[AlfworldCommand]]:
     """A state of a task, and a shortest plan from it to the goal."""
     while True:
         house = draw_house(rng, task, 0.1)
@@ -96,11 +96,11 @@ def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[C
         return state, plan[done:]
 
 
-def shortest(state: Knowledge) -> list[Command] | None:
+def shortest(state: Knowledge) -> list[AlfworldCommand] | None:
     """The fewest commands to the goal where all is known; None where that takes more than :data:`_LONGEST`."""
     domain = AlfworldDomain(state.layout)
     known = {domain.key(state)}
-    queue = deque([(state, list[Command]())])
+    queue = deque([(state, list[AlfworldCommand]())])
     while queue:
         here, path = queue.popleft()
         if rules.satisfied(here):
@@ -113,24 +113,24 @@ def shortest(state: Knowledge) -> list[Command] | None:
     return None
 
 
-def _useful(state: Knowledge) -> list[Command]:
+def _useful(state: Knowledge) -> list[AlfworldCommand]:
     """The commands that a shortest way may be made of."""
     goal, layout = state.layout.goal, state.layout
     appliance = TREATMENTS[goal.treatment][0] if goal.treatment else ""
     there = {where for thing, where in state.inside if kind_of(thing) in goal.kinds}
     places = [r for r in layout.receptacles if r in there or kind_of(r) in (goal.target, appliance)]
-    found = [Command("open", place) for place in state.at]
+    found = [AlfworldCommand("open", place) for place in state.at]
     if state.holding:
         kind = kind_of(state.holding)
-        found += [Command("put", place, kind) for place in state.at]
-        found += [Command(goal.treatment, place, kind) for place in state.at if goal.treatment]
+        found += [AlfworldCommand("put", place, kind) for place in state.at]
+        found += [AlfworldCommand(goal.treatment, place, kind) for place in state.at if goal.treatment]
     else:
-        found += [Command("take", place, goal.thing) for place in state.at]
-    found += [Command("use", place, goal.target) for place in state.at if goal.target in LAMPS]
-    return [*found, *(Command("go", place) for place in places)]
+        found += [AlfworldCommand("take", place, goal.thing) for place in state.at]
+    found += [AlfworldCommand("use", place, goal.target) for place in state.at if goal.target in LAMPS]
+    return [*found, *(AlfworldCommand("go", place) for place in places)]
 
 
-def _result(before: Knowledge, command: Command) -> str:
+def _result(before: Knowledge, command: AlfworldCommand) -> str:
     """What comes of a command, as the chat format has it written."""
     after = rules.apply(before, command)
     if after is None:
@@ -207,7 +207,7 @@ def _next(made: _Made) -> RoleCase:
 
 
 def _guessed(request: Request) -> float | None:
-    return 1 / len(request.constraint.options) if isinstance(request.constraint, Choice) else None
+    return 1 / len(request.constraint.options) if isinstance(request.constraint, OneOf) else None
 
 
 def _score(made: _Made) -> RoleCase:

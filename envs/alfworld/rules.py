@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import AFTER, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.state import BARE, CLOSED, KEPT, NEW, OPEN, SEARCHED, SHUT, VISIBLE, Knowledge
@@ -13,7 +13,7 @@ from envs.alfworld.state import BARE, CLOSED, KEPT, NEW, OPEN, SEARCHED, SHUT, V
 _UNDONE = {"hot": "cool", "cool": "hot"}
 
 
-def apply(state: Knowledge, command: Command) -> Knowledge | None:
+def apply(state: Knowledge, command: AlfworldCommand) -> Knowledge | None:
     """The state after a command, as far as it follows from what is known and assumed; None where it cannot be done.
 
     Of a receptacle never looked at, one of a kind that may be closed is taken to be.
@@ -45,7 +45,7 @@ def arrive(state: Knowledge, place: str, status: str | None = None) -> Knowledge
     return here.found(place, status)
 
 
-def _use(state: Knowledge, command: Command) -> Knowledge | None:
+def _use(state: Knowledge, command: AlfworldCommand) -> Knowledge | None:
     places = {command.place} & set(state.at) if command.place else state.at
     found = [t for t, where in state.inside if _is(t, command.thing) and where in places and kind_of(t) in LAMPS]
     return replace(state, marks=state.marks | {(min(found), "lit")}) if found else None
@@ -56,7 +56,7 @@ def _is(thing: str, named: str) -> bool:
     return thing == named or kind_of(thing) == named
 
 
-def _handle(state: Knowledge, command: Command) -> Knowledge | None:
+def _handle(state: Knowledge, command: AlfworldCommand) -> Knowledge | None:
     thing, place = command.thing, command.place
     if command.verb == "take":
         there = [t for t in state.contents(place) if _is(t, thing)]

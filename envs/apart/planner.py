@@ -27,7 +27,7 @@ from urllib.parse import parse_qsl, urlencode
 from envs.bfcl.calls import ApiCall
 from envs.rates import Rates
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import from_mapping, parse
 from tape.tools.copies.dry_run import ON_COPY
@@ -41,7 +41,7 @@ _MADE = re.compile(r"^(?:#\d+ = |r\d+ = (?=.+  # -> ))(.+)$", re.M)
 _FAILED = re.compile(r"^This line failed:\n(?:r\d+ = )?(.+)$", re.M)
 
 
-class Turn(NamedTuple):
+class KnownRequest(NamedTuple):
     """A request that is known.
 
     Attributes:
@@ -61,10 +61,10 @@ class Turn(NamedTuple):
     answer: str = "done"
 
 
-_KNOWN: dict[str, Turn] = {}
+_KNOWN: dict[str, KnownRequest] = {}
 
 
-def know(turns: Iterable[tuple[str, Turn]]) -> None:
+def know(turns: Iterable[tuple[str, KnownRequest]]) -> None:
     """Make requests known, by the text of the task."""
     _KNOWN.update(turns)
 
@@ -194,7 +194,7 @@ def _other_function(call: ApiCall, functions: Mapping[str, Sequence[str]], rng: 
 
 def _fixed_action(request: Request) -> str | None:
     """The action that a request admits alone."""
-    return request.constraint.options[0] if isinstance(request.constraint, Choice) else None
+    return request.constraint.options[0] if isinstance(request.constraint, OneOf) else None
 
 
 def reply(request: Request, sample: int, rates: Rates, obeys: float) -> str:
@@ -219,7 +219,7 @@ def _line(number: int, call: ApiCall) -> str:
     return f"r{number} = {call.name}({given})"
 
 
-class SimulatedLM(ScriptedLM):
+class SimulatedPlanner(ScriptedLM):
     """The simulated planner.
 
     Args:
@@ -234,7 +234,7 @@ class SimulatedLM(ScriptedLM):
         self.name = name
 
 
-def open_planner(argument: str) -> SimulatedLM:
+def open_planner(argument: str) -> SimulatedPlanner:
     """Open ``bfcl?errors=0.2`` or ``agentdojo?errors=0.2&obeys=0.5``.
 
     Raises:
@@ -250,4 +250,4 @@ def open_planner(argument: str) -> SimulatedLM:
             obeys = -1
         if not 0 <= obeys <= 1:
             raise ConfigError(f"simulated:{argument}: obeys is a share, from 0 to 1")
-    return SimulatedLM(Rates.parse(what, urlencode(given)), f"simulated:{argument}", obeys)
+    return SimulatedPlanner(Rates.parse(what, urlencode(given)), f"simulated:{argument}", obeys)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from envs.apart.host import Process, RemoteWorld
-from envs.bfcl.source import MODULES, Source
+from envs.bfcl.source import MODULES, BfclSource
 
 
 class Backend(Process):
@@ -20,14 +20,14 @@ class Backend(Process):
         DataError: A file is missing, or another one than the pinned.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BfclSource) -> None:
         modules = source.modules()
         super().__init__("envs.bfcl.child", "BFCL's APIs")
         self.ask(do="load", modules=modules, classes=dict(MODULES))
 
 
 @cache
-def backend(source: Source) -> Backend:
+def backend(source: BfclSource) -> Backend:
     """The process of a wheel's APIs; one for all tasks."""
     return Backend(source)
 

@@ -14,7 +14,7 @@ from envs.bfcl.backend import ApiWorld
 from envs.bfcl.calls import ApiCall
 
 
-class Checked:
+class CheckedConversation:
     """One conversation that is checked turn by turn, beside a world in which the gold calls are made.
 
     Args:

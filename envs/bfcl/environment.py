@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from envs.apart.planner import Turn, know
+from envs.apart.planner import KnownRequest, know
 from envs.bfcl.backend import ApiWorld, backend
 from envs.bfcl.calls import ApiCall, read_call
-from envs.bfcl.checks import Checked
+from envs.bfcl.checks import CheckedConversation
 from envs.bfcl.functions import DESTRUCTIVE, READ, parameters_of, tools_of
-from envs.bfcl.source import LONG, Conversation, Source
+from envs.bfcl.source import LONG, BfclSource, Conversation
 from tape.protocols import Observation
 from tape.protocols.prompt_format import PromptFormat
 from tape.tools.calls import Call, from_mapping
@@ -40,7 +40,7 @@ class BfclEnvironment(ToolEnvironment):
         source: The wheel that it is from.
     """
 
-    def __init__(self, conversation: Conversation, source: Source) -> None:
+    def __init__(self, conversation: Conversation, source: BfclSource) -> None:
         self._conversation, self._source = conversation, source
         self.turn = 0
         """The number of the request that is being done."""
@@ -56,7 +56,7 @@ class BfclEnvironment(ToolEnvironment):
         self._world, gold = (
             ApiWorld.of(apis, one.classes, one.config, long=one.kind == LONG) for _ in range(2)
         )  # fmt: skip
-        self._checked = Checked(gold)
+        self._checked = CheckedConversation(gold)
         self._number = PythonObject([0])
         self._wrong = 0
         return {"apis": self._world, "turn": self._number}
@@ -67,13 +67,13 @@ class BfclEnvironment(ToolEnvironment):
         held = [name for turn, names in one.held.items() if turn > self.turn for name in names]
         return Toolbox(tools_of(self._source, one.classes, {*one.excluded, *held}))
 
-    def _turns(self, parameters: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Turn]]:
+    def _turns(self, parameters: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, KnownRequest]]:
         """The requests, for the simulated planner."""
         one = self._conversation
         there = {name: takes for name, takes in parameters.items() if name not in one.excluded}
         for turn, gold in enumerate(self._gold):
             before = [call for earlier in self._gold[:turn] for call in earlier]
-            yield text_of(one, turn), Turn(f"{one.id} {turn}", gold, before, there, READ)
+            yield text_of(one, turn), KnownRequest(f"{one.id} {turn}", gold, before, there, READ)
 
     def _text(self) -> str:
         return text_of(self._conversation, self.turn)

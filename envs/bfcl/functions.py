@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from envs.bfcl.backend import ApiWorld
-from envs.bfcl.source import Source
+from envs.bfcl.source import BfclSource
 from tape.budget.prices import Fixed
 from tape.tools.errors import ToolFailedError
 from tape.tools.json_schemas import described
@@ -40,13 +40,13 @@ def use_of(name: str) -> str:
     return "read" if name in READ else "write"
 
 
-def tools_of(source: Source, classes: Collection[str], without: Collection[str]) -> list[Tool]:
+def tools_of(source: BfclSource, classes: Collection[str], without: Collection[str]) -> list[Tool]:
     """The tools of some APIs, without some of their functions."""
     documents = [one for api in classes for one in source.documents(api)]
     return [_tool(one) for one in documents if one["name"] not in without]
 
 
-def parameters_of(source: Source, classes: Collection[str]) -> dict[str, list[str]]:
+def parameters_of(source: BfclSource, classes: Collection[str]) -> dict[str, list[str]]:
     """The parameters of every function, in their order."""
     documents = [one for api in classes for one in source.documents(api)]
     return {one["name"]: list(one["parameters"]["properties"]) for one in documents}

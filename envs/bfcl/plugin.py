@@ -13,7 +13,7 @@ from typing import Any
 from envs.bfcl.calls import read_call
 from envs.bfcl.environment import BfclEnvironment
 from envs.bfcl.functions import PRICES, parameters_of, use_of
-from envs.bfcl.source import KINDS, VERSION, Conversation, Source, source
+from envs.bfcl.source import KINDS, VERSION, BfclSource, Conversation, source
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, EnvironmentPlugin, Task
@@ -85,7 +85,7 @@ class BfclPlugin(EnvironmentPlugin):
         return [self._task(wheel, one, part, tightness) for one in found]
 
     @staticmethod
-    def _task(wheel: Source, one: Conversation, part: str, tightness: str) -> Task:
+    def _task(wheel: BfclSource, one: Conversation, part: str, tightness: str) -> Task:
         content = json.dumps([asdict(one), VERSION], sort_keys=True, default=dict)
         suffix = "" if tightness == "none" else f"-{tightness}"
         return Task(

@@ -63,7 +63,7 @@ class Conversation:
     gold: tuple[tuple[str, ...], ...] = ()
 
 
-class Source(PinnedWheel):
+class BfclSource(PinnedWheel):
     """An unpacked wheel.
 
     Args:
@@ -116,6 +116,6 @@ def _conversation(one: Mapping[str, Any], kind: str, gold: Sequence[Sequence[str
 
 
 @lru_cache(maxsize=4)
-def source(folder: Path) -> Source:
+def source(folder: Path) -> BfclSource:
     """The wheel in a folder, checked once."""
-    return Source(folder)
+    return BfclSource(folder)

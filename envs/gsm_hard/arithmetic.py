@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from envs.gsm_hard.errors import ArithmeticToolError
-from envs.gsm_hard.problem import Step
+from envs.gsm_hard.problem import ProgramStep
 
 LARGEST_FACTORIAL = 170
 """171! is no finite float."""
@@ -102,7 +102,7 @@ def perturbed(value: float, quality: float, rng: random.Random) -> float:
     return wrong if math.isfinite(wrong) else value * (1 - error)
 
 
-def run(program: Sequence[Step]) -> float:
+def run(program: Sequence[ProgramStep]) -> float:
     """The exact result of the last step of a program.
 
     Raises:
@@ -112,7 +112,7 @@ def run(program: Sequence[Step]) -> float:
     return results(program)[-1]
 
 
-def results(program: Sequence[Step]) -> list[float]:
+def results(program: Sequence[ProgramStep]) -> list[float]:
     """The exact results of all steps of a program; raises like :func:`run`."""
     if not program:
         raise ArithmeticToolError("a program needs at least one step")

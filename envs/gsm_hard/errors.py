@@ -14,5 +14,5 @@ class ArithmeticToolError(GsmHardError):
     """A calculation that has no finite real result; the message names the operation and its numbers."""
 
 
-class DataError(DataFileError, GsmHardError):
+class ProblemFileError(DataFileError, GsmHardError):
     """A file of problems that cannot be read; its places are lines."""

@@ -8,7 +8,7 @@ from functools import cache
 
 from envs.gsm_hard.arithmetic import results
 from envs.gsm_hard.errors import ArithmeticToolError, GsmHardError
-from envs.gsm_hard.problem import Problem, Step
+from envs.gsm_hard.problem import Problem, ProgramStep
 from envs.gsm_hard.rendering import Rendering, draw_number, in_order_of_text
 from envs.gsm_hard.templates import TEMPLATES, Template
 from envs.gsm_hard.words import delexicalise
@@ -104,7 +104,9 @@ def _problem(rng: random.Random, split: str, name: str) -> Problem:
     numbers, target = _numbers(rng, template)
     telling = Rendering(rng, numbers, template.parsed[number])
     program = tuple(
-        Step(step.kind, tuple(numbers[arg] if isinstance(arg, str) and arg in numbers else arg for arg in step.args))
+        ProgramStep(
+            step.kind, tuple(numbers[arg] if isinstance(arg, str) and arg in numbers else arg for arg in step.args)
+        )
         for step in in_order_of_text(template.steps, telling.order)
     )
     digest = hashlib.sha256(telling.text.encode()).hexdigest()[:12]
@@ -117,7 +119,9 @@ def _numbers(rng: random.Random, template: Template) -> tuple[dict[str, float], 
         numbers: dict[str, float] = {}
         for letter, kind in template.ranges.items():
             numbers[letter] = draw_number(rng, kind, numbers.values())
-        steps = [Step(step.kind, tuple(numbers.get(str(arg), arg) for arg in step.args)) for step in template.steps]
+        steps = [
+            ProgramStep(step.kind, tuple(numbers.get(str(arg), arg) for arg in step.args)) for step in template.steps
+        ]
         try:
             found = results(steps)
         except ArithmeticToolError:

@@ -7,9 +7,9 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from envs.gsm_hard.errors import DataError
+from envs.gsm_hard.errors import ProblemFileError
 from envs.gsm_hard.problem import Problem
-from envs.records import Record, records_of_lines
+from envs.records import JsonRecord, records_of_lines
 
 DEFAULT_OPERATIONS = 4
 """Assumed where the code of a problem cannot be parsed: about the mean of the public data."""
@@ -24,13 +24,15 @@ def load(path: str | PathLike[str]) -> list[Problem]:
     Raises:
         DataError: The file cannot be read or has no problems, or a line is malformed; names the place.
     """
-    problems = [_problem(record) for record in records_of_lines(Path(path), DataError)]
+    problems = [_problem(record) for record in records_of_lines(Path(path), ProblemFileError)]
     if not problems:
-        raise DataError(str(path), None, "", "has no problems; give one JSON object a line with input, code and target")
+        raise ProblemFileError(
+            str(path), None, "", "has no problems; give one JSON object a line with input, code and target"
+        )
     return problems
 
 
-def _problem(record: Record) -> Problem:
+def _problem(record: JsonRecord) -> Problem:
     text, target, code = record.text("input"), record.fields.get("target"), record.fields.get("code")
     if not isinstance(code, str):
         raise record.wrong("code", f"{record.got('code')}; give a text")

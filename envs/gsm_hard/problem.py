@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgramStep:
     """One call of a program.
 
     Attributes:
@@ -37,7 +37,7 @@ class Problem:
     id: str
     text: str
     target: float
-    program: tuple[Step, ...] | None
+    program: tuple[ProgramStep, ...] | None
     operations: int
     template: str = ""
     split: str = ""

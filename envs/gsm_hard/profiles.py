@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from envs.gsm_hard.arithmetic import KINDS
 from envs.gsm_hard.errors import GsmHardError
 from tape.budget import Budget, Resources
-from tape.tools.variants import Variant
+from tape.tools.variants import ToolVariant
 
 TIGHTNESSES = ("tight", "loose")
 
@@ -26,12 +26,12 @@ class Profile:
 
     name: str
     kinds: tuple[str, ...]
-    variants: tuple[Variant, ...]
+    variants: tuple[ToolVariant, ...]
     least_seconds_share: float = 0.5
 
 
-def _variant(name: str, quality: float, seconds: str, usd: str = "0") -> Variant:
-    return Variant(name, Resources.of(steps=1, seconds=seconds, usd=usd), quality)
+def _variant(name: str, quality: float, seconds: str, usd: str = "0") -> ToolVariant:
+    return ToolVariant(name, Resources.of(steps=1, seconds=seconds, usd=usd), quality)
 
 
 PROFILES: dict[str, Profile] = {

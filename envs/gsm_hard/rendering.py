@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from envs.gsm_hard.problem import Step
+from envs.gsm_hard.problem import ProgramStep
 from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, RANGES, WORD_LISTS, Part, Range, parse
 
 ASIDE_SHARE = 0.2
@@ -98,7 +98,7 @@ class Rendering:
         return f"{before}. {''.join(aside)} {last}"
 
 
-def in_order_of_text(steps: Sequence[Step], order: Sequence[str]) -> tuple[Step, ...]:
+def in_order_of_text(steps: Sequence[ProgramStep], order: Sequence[str]) -> tuple[ProgramStep, ...]:
     """Put steps that do not depend on each other into the order in which a reader can take them.
 
     A step comes when the last number that it builds on has been read. In sums and products earlier results come first,
@@ -123,7 +123,7 @@ def in_order_of_text(steps: Sequence[Step], order: Sequence[str]) -> tuple[Step,
         args = [renamed.get(arg, arg) if isinstance(arg, str) else arg for arg in steps[old].args]
         if steps[old].kind in _COMMUTATIVE:
             args.sort(key=lambda arg: _rank(arg, place))
-        found.append(Step(steps[old].kind, tuple(args)))
+        found.append(ProgramStep(steps[old].kind, tuple(args)))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from envs.gsm_hard.chat_examples import chat_format
 from envs.gsm_hard.environment import tools
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.generator import draw
-from envs.gsm_hard.problem import Problem, Step
+from envs.gsm_hard.problem import Problem, ProgramStep
 from envs.gsm_hard.profiles import PROFILES
 from tape.protocols import Plan
 from tape.protocols.role_cases import (
@@ -57,16 +57,16 @@ def _problem(rng: random.Random) -> Problem:
             return problem
 
 
-def _program(problem: Problem) -> tuple[Step, ...]:
+def _program(problem: Problem) -> tuple[ProgramStep, ...]:
     assert problem.program, "generated problems come with their program"
     return problem.program
 
 
-def _arguments(step: Step) -> dict[str, Any]:
+def _arguments(step: ProgramStep) -> dict[str, Any]:
     return dict(zip(("a", "b"), step.args, strict=False))
 
 
-def _calls(program: Sequence[Step]) -> list[Call]:
+def _calls(program: Sequence[ProgramStep]) -> list[Call]:
     return [call(step.kind, _VARIANT, **_arguments(step)) for step in program]
 
 
@@ -121,11 +121,11 @@ def _act(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -
 _SWAPPED = {"add": "subtract", "subtract": "add", "multiply": "divide", "divide": "multiply"}
 
 
-def _erring(program: Sequence[Step], rng: random.Random) -> tuple[Step, ...]:
+def _erring(program: Sequence[ProgramStep], rng: random.Random) -> tuple[ProgramStep, ...]:
     """A program with one operation that is another one."""
     places = [i for i, step in enumerate(program) if step.kind in _SWAPPED]
     at = rng.choice(places) if places else len(program) - 1
-    wrong = Step(_SWAPPED.get(program[at].kind, "add"), (*program[at].args, 2.0)[:2])
+    wrong = ProgramStep(_SWAPPED.get(program[at].kind, "add"), (*program[at].args, 2.0)[:2])
     return (*program[:at], wrong, *program[at + 1 :])
 
 

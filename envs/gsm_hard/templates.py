@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 from envs.gsm_hard.arithmetic import ARITY
 from envs.gsm_hard.errors import GsmHardError
-from envs.gsm_hard.problem import Step
+from envs.gsm_hard.problem import ProgramStep
 
 FILES = ("trade.toml", "sharing.toml", "measure.toml", "growth.toml", "money.toml")
 """The files of templates in a fixed order: what a seed generates depends on it."""
@@ -115,7 +115,7 @@ class Template:
 
     name: str
     ranges: Mapping[str, Range]
-    steps: tuple[Step, ...]
+    steps: tuple[ProgramStep, ...]
     wordings: tuple[str, ...]
     held_out: bool = False
 
@@ -207,7 +207,7 @@ def read_templates(folder: Folder, words: WordLists) -> tuple[Template, ...]:
     return tuple(found.values())
 
 
-def _template(entry: Entry, words: WordLists) -> Template:
+def _template(entry: TableEntry, words: WordLists) -> Template:
     entry.only("numbers", "program", "wordings", "held_out")
     numbers = entry.table("numbers")
     ranges: dict[str, Range] = {}
@@ -226,7 +226,7 @@ def _template(entry: Entry, words: WordLists) -> Template:
     return template
 
 
-def _program(entry: Entry, ranges: Mapping[str, Range]) -> tuple[Step, ...]:
+def _program(entry: TableEntry, ranges: Mapping[str, Range]) -> tuple[ProgramStep, ...]:
     calls = entry.fields.get("program")
     if not isinstance(calls, list) or not calls:
         raise entry.error("program", f"is {calls!r:.40}; give a list of calls such as 'multiply(a, #1)'")
@@ -249,7 +249,7 @@ def _program(entry: Entry, ranges: Mapping[str, Range]) -> tuple[Step, ...]:
                     f"{text!r}: {arg!r} is none of the numbers ({', '.join(ranges)}), no constant "
                     f"({', '.join(map(str, CONSTANTS))}) and no earlier result (#1 for that of the first call)",
                 )
-        steps.append(Step(kind, tuple(float(arg) if arg.isdigit() else arg for arg in args)))
+        steps.append(ProgramStep(kind, tuple(float(arg) if arg.isdigit() else arg for arg in args)))
     used = {arg for step in steps for arg in step.args}
     unused = {*ranges, *(f"#{number}" for number in range(1, len(steps)))} - used
     if unused:
@@ -257,7 +257,7 @@ def _program(entry: Entry, ranges: Mapping[str, Range]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _check_wording(entry: Entry, field: str, wording: str, numbers: frozenset[str], words: WordLists) -> None:
+def _check_wording(entry: TableEntry, field: str, wording: str, numbers: frozenset[str], words: WordLists) -> None:
     try:
         parse(wording)
     except GsmHardError as error:

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Words:
+class GsmWords:
     """A text without its numbers.
 
     Attributes:
@@ -26,7 +26,7 @@ class Words:
     numbers: tuple[float, ...]
 
 
-def delexicalise(text: str) -> Words:
+def delexicalise(text: str) -> GsmWords:
     """Take a text apart. Every number gets a place of its own, in hyphenated words too; other signs are left out."""
     tokens: list[str] = []
     numbers: list[float] = []
@@ -37,4 +37,4 @@ def delexicalise(text: str) -> Words:
             tokens.append(f"n{len(numbers)}")
         else:
             tokens.append(SIGNS.get(piece, piece))
-    return Words(tuple(tokens), tuple(numbers))
+    return GsmWords(tuple(tokens), tuple(numbers))

@@ -17,7 +17,7 @@ MOST_HOPS = 100
 
 
 @dataclass(frozen=True)
-class Search:
+class ParagraphSearch:
     """Retrieve paragraphs."""
 
     query: str
@@ -43,7 +43,7 @@ class Find:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HotpotAnswer:
     """Let this text stand as the answer, in place of an earlier one."""
 
     text: str
@@ -54,14 +54,14 @@ class Finish:
     """End the episode with the answer that stands."""
 
 
-Parsed = Search | Find | Answer | Finish
+Parsed = ParagraphSearch | Find | HotpotAnswer | Finish
 
 
 def write(action: Parsed) -> Action:
     """The text of an action."""
-    if isinstance(action, Search):
+    if isinstance(action, ParagraphSearch):
         return f"search: {_line(action.query)}"
-    if isinstance(action, Answer):
+    if isinstance(action, HotpotAnswer):
         return f"answer: {_line(action.text)}"
     if isinstance(action, Finish):
         return FINISH
@@ -84,8 +84,8 @@ def read(text: Action) -> Parsed:
     if not colon or kind not in ("search", "find", "answer") or not rest:
         raise HotpotError(f"an action is search: QUERY, find: JSON, answer: TEXT or {FINISH}, got {text[:60]!r}")
     if kind == "search":
-        return Search(_line(rest))
-    return Answer(_line(rest)) if kind == "answer" else _find(rest)
+        return ParagraphSearch(_line(rest))
+    return HotpotAnswer(_line(rest)) if kind == "answer" else _find(rest)
 
 
 def read_or_none(text: Action) -> Parsed | None:

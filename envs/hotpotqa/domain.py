@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.hotpotqa.actions import FINISH, Answer, Find, Search, read, read_or_none
+from envs.hotpotqa.actions import FINISH, Find, HotpotAnswer, ParagraphSearch, read, read_or_none
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.search import EXACT, cost_of
 from envs.hotpotqa.setting import Setting
@@ -60,7 +60,11 @@ class QaDomain(Domain, Outcomes):
     def cost(self, state: State, action: Action) -> Resources:
         """A step; a search also what its retriever declares, unless the search cache has it."""
         parsed = read_or_none(action)
-        if isinstance(parsed, Search) and parsed.query not in as_state(state).queries and self.setting.searches:
+        if (
+            isinstance(parsed, ParagraphSearch)
+            and parsed.query not in as_state(state).queries
+            and self.setting.searches
+        ):
             return self._search_cost
         return STEP
 
@@ -75,7 +79,7 @@ class QaDomain(Domain, Outcomes):
         if self.refusal(before, action) is not None:
             return Prediction(None)
         parsed = read(action)
-        if isinstance(parsed, Search):
+        if isinstance(parsed, ParagraphSearch):
             return Prediction(replace(before, searches=(*before.searches, Searched(parsed.query, ())), note=""))
         return Prediction(self.after(before, parsed))
 
@@ -83,7 +87,7 @@ class QaDomain(Domain, Outcomes):
         """The state after a finding, an answer or the end."""
         if isinstance(parsed, Find):
             return state.with_claim(parsed.hop, parsed.finding, parsed.title, parsed.bridge, parsed.sub)
-        if isinstance(parsed, Answer):
+        if isinstance(parsed, HotpotAnswer):
             return replace(state, answer=parsed.text, note="")
         return replace(state, over=True, note="")
 
@@ -95,7 +99,7 @@ class QaDomain(Domain, Outcomes):
             return str(error)
         if state.over:
             return "the episode is over"
-        if isinstance(parsed, Search):
+        if isinstance(parsed, ParagraphSearch):
             if not self.setting.searches:
                 return "there is nothing to search: the paragraphs came with the question"
             if parsed.query in state.queries:

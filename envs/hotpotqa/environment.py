@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.hotpotqa.actions import Search, read
+from envs.hotpotqa.actions import ParagraphSearch, read
 from envs.hotpotqa.domain import STEP, QaDomain, lines_of
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.prompts import prompt_format
@@ -26,7 +26,7 @@ from envs.hotpotqa.state import (
     resolved,
 )
 from envs.musique.evidence import gold_chain
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.scripted_reader import read as scripted_read
 from envs.musique.words import parse_query
 from envs.search.metrics import exact_match, f1, normalise
@@ -60,7 +60,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
 
     def __init__(
         self,
-        question: Question,
+        question: MusiqueQuestion,
         *,
         benchmark: str = "hotpotqa",
         given: Sequence[Passage] = (),
@@ -102,7 +102,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
             self.state = replace(self.state, note=refused)
             return self._observation(), STEP
         parsed = read(action)
-        if isinstance(parsed, Search):
+        if isinstance(parsed, ParagraphSearch):
             assert self._corpus is not None, "a search without a corpus is refused"
             found = self._corpus.search(parsed.query, self._retriever, self._seed)
             searches = (*self.state.searches, Searched(parsed.query, found))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from envs.hotpotqa.errors import HotpotError
 from envs.musique.errors import QuestionFileError
-from envs.musique.question import Question
-from envs.records import Record, array_of
+from envs.musique.question import MusiqueQuestion
+from envs.records import JsonRecord, array_of
 from tape.protocols.search import Passage
 from tape.reading import short
 
@@ -21,7 +21,7 @@ HOPS = 2
 _HOPS = re.compile(r"([2-4])hop")
 
 
-def load(path: str | PathLike[str]) -> list[Question]:
+def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
     """Load a file; each question brings its paragraphs.
 
     ``supporting_facts`` are checked and then not used: they name the right paragraphs. In full-wiki files the context
@@ -30,9 +30,9 @@ def load(path: str | PathLike[str]) -> list[Question]:
     Raises:
         QuestionFileError: The file or a field of it is malformed; names both. Questions are counted from 1.
     """
-    questions: dict[str, Question] = {}
+    questions: dict[str, MusiqueQuestion] = {}
     for number, value in enumerate(array_of(Path(path), QuestionFileError, "questions"), 1):
-        record = Record.of(value, str(path), number, QuestionFileError, "give an object")
+        record = JsonRecord.of(value, str(path), number, QuestionFileError, "give an object")
         question = _question(record)
         if question.id in questions:
             raise record.wrong("_id", f"{short(question.id)} came before; give each question its own id")
@@ -40,7 +40,7 @@ def load(path: str | PathLike[str]) -> list[Question]:
     return list(questions.values())
 
 
-def _question(record: Record) -> Question:
+def _question(record: JsonRecord) -> MusiqueQuestion:
     context = record.fields.get("context")
     if not isinstance(context, list):
         raise record.wrong("context", "is missing or no list; give [[title, [sentence, ...]], ...]")
@@ -51,14 +51,14 @@ def _question(record: Record) -> Question:
         if name in record.fields:
             record.text(name)
     id_, text, answer = record.text("_id"), record.question(), record.text("answer")
-    return Question(id_, text, answer, passages=passages, operations=HOPS)
+    return MusiqueQuestion(id_, text, answer, passages=passages, operations=HOPS)
 
 
 def _is_fact(fact: object) -> bool:
     return isinstance(fact, list) and len(fact) == 2 and isinstance(fact[0], str) and type(fact[1]) is int
 
 
-def _passage(record: Record, entry: object, number: int) -> Passage:
+def _passage(record: JsonRecord, entry: object, number: int) -> Passage:
     where = f"context[{number}]"
     if not isinstance(entry, list) or len(entry) != 2:
         raise record.wrong(where, "is no [title, [sentence, ...]]")
@@ -70,7 +70,7 @@ def _passage(record: Record, entry: object, number: int) -> Passage:
     return Passage(str(number), title, " ".join(sentence.strip() for sentence in sentences))
 
 
-def with_hops(question: Question) -> Question:
+def with_hops(question: MusiqueQuestion) -> MusiqueQuestion:
     """A MuSiQue question with the number of hops that its id names, as in ``3hop1__5_9_12``.
 
     Raises:
@@ -85,7 +85,7 @@ def with_hops(question: Question) -> Question:
     return replace(question, operations=int(found[1]))
 
 
-def pooled(questions: Sequence[Question]) -> tuple[Passage, ...]:
+def pooled(questions: Sequence[MusiqueQuestion]) -> tuple[Passage, ...]:
     """The paragraphs of all questions of a file as one corpus, each once."""
     texts = dict.fromkeys((p.title, p.text) for question in questions for p in question.passages or ())
     return tuple(Passage(f"p{number}", title, text) for number, (title, text) in enumerate(texts, 1))

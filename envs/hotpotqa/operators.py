@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.hotpotqa.actions import Answer, Find, Search, write
+from envs.hotpotqa.actions import Find, HotpotAnswer, ParagraphSearch, write
 from envs.hotpotqa.evidence import reading_order
 from envs.hotpotqa.minds.base import Decomposer, HopTask, Reader
 from envs.hotpotqa.queries import ENTITIES_AFTER, GUESS_AFTER, entities, fallback
@@ -109,7 +109,7 @@ class HopRealize:
         if self.searches and (not mine or (claim is not None and claim.searches == len(state.searches))):
             query = await self._query(task, state.queries)
             if query is not None:
-                return Realized(write(Search(query)))
+                return Realized(write(ParagraphSearch(query)))
             if not state.paragraphs:
                 return Realized(None, "there is no query left to try")
         found = await self.reader.find(task)
@@ -144,9 +144,9 @@ class HopRealize:
     async def _answer(self, at: MarkovState) -> Realized:
         state = as_state(at.state.projected)
         if at.target.goal and state.answer:  # the answer is certified, the goal was not looked at (no cascade)
-            return Realized(write(Answer(state.answer)))
+            return Realized(write(HotpotAnswer(state.answer)))
         rejected = (state.answer,) if state.answer else ()
         given = await self.reader.answer(state.question, certified_hops(at.state.certified, state), rejected)
         if given is None:
             return Realized(None, "there is no other answer")
-        return Realized(write(Answer(given)))
+        return Realized(write(HotpotAnswer(given)))

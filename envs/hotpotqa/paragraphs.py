@@ -6,7 +6,7 @@ import random
 
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.evidence import gold_chain
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from tape.protocols.search import Passage
 
 GIVEN = 10
@@ -16,7 +16,7 @@ _HARD_SHARE = 0.75
 """Of the distractors: those with the best scores for the question and its answers; the others are drawn at random."""
 
 
-def with_distractors(question: Question, corpus: TitledCorpus) -> tuple[Passage, ...]:
+def with_distractors(question: MusiqueQuestion, corpus: TitledCorpus) -> tuple[Passage, ...]:
     """The given paragraphs of one of our own questions, in a seeded order.
 
     Distractors are hard by design: they share words or names with the hops (BM25), so many of them state the asked

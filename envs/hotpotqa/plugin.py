@@ -19,7 +19,7 @@ from envs.hotpotqa.search import EXACT, RETRIEVER_NAMES, TitledCorpus
 from envs.hotpotqa.setting import BENCHMARKS, READERS, require_reader
 from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.search import Passage
@@ -102,7 +102,7 @@ class HotpotPlugin(EnvironmentPlugin):
     def make(self, task: Task) -> Environment:
         """A fresh environment."""
         facts = task.facts
-        question: Question = facts["question"]
+        question: MusiqueQuestion = facts["question"]
         corpus = _corpus(facts["corpus"]) if facts["corpus"] else None
         given: tuple[Passage, ...] = ()
         if facts["mode"] == "distractor":
@@ -119,13 +119,13 @@ class HotpotPlugin(EnvironmentPlugin):
         )
 
 
-def _own(part: str, benchmark: str) -> list[Question]:
+def _own(part: str, benchmark: str) -> list[MusiqueQuestion]:
     """Our own questions, with the number of hops in the id as in the public MuSiQue files."""
     named = [replace(question, id=f"{question.operations}hop__{question.id}") for question in load_questions(part)]
     return [question for question in named if benchmark == "musique" or question.operations == HOPS]
 
 
-def _from_file(path: Path, benchmark: str) -> list[Question]:
+def _from_file(path: Path, benchmark: str) -> list[MusiqueQuestion]:
     if benchmark == "hotpotqa":
         return load(path)
     return [with_hops(question) for question in musique_loader.load(path)]

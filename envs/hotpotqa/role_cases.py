@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Callable
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, read_or_none, write
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, Parsed, read_or_none, write
 from envs.hotpotqa.minds import chat_prompts
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.prompts import prompt_format
@@ -92,13 +92,13 @@ def _written(**fields: object) -> str:
 
 def _final(made: MadeQuestion, plan: Plan) -> bool:
     """Whether the last answer of a plan is right."""
-    answers = [action.text for action in map(read_or_none, plan.actions) if isinstance(action, Answer)]
+    answers = [action.text for action in map(read_or_none, plan.actions) if isinstance(action, HotpotAnswer)]
     return bool(answers) and exact_match(answers[-1], [made.answer])
 
 
 def _plan(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     state, form = _start(made, rng), _form(made)
-    actions: list[Parsed] = [*_finds(made), Answer(made.answer), Finish()]
+    actions: list[Parsed] = [*_finds(made), HotpotAnswer(made.answer), Finish()]
     steps = [_step(made, action) for action in actions]
     ideal = _written(thought="Each look-up needs the answer of the one before.", steps=steps)
     judge = judged_plan(form, state, lambda plan: _final(made, plan))
@@ -111,7 +111,7 @@ def _act(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
 
     def right(action: str) -> bool:
         taken = read_or_none(action)
-        if isinstance(taken, Answer):
+        if isinstance(taken, HotpotAnswer):
             return exact_match(taken.text, [made.answer])
         answers = [answer for _, _, answer in made.asked.chain[done:]]
         return isinstance(taken, Find) and exact_match(taken.finding, answers)
@@ -137,9 +137,9 @@ def _score(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
 def _select(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     form, state, finds = _form(made), _start(made, rng), _finds(made)
     ends: list[list[Parsed]] = [
-        [*finds, Answer(made.answer), Finish()],
-        [finds[0], Answer(finds[0].finding), Finish()],
-        [*finds, Answer(rng.choice(made.others).title), Finish()],
+        [*finds, HotpotAnswer(made.answer), Finish()],
+        [finds[0], HotpotAnswer(finds[0].finding), Finish()],
+        [*finds, HotpotAnswer(rng.choice(made.others).title), Finish()],
     ]
     paths = [
         offered_path([write(action) for action in end], [f"{len(end)} steps, {i} done" for i, _ in enumerate(end, 1)])
@@ -195,7 +195,7 @@ def _query(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
         return mentions(query, relation, subject) or query
 
     ideal = _written(query=f"{subject} {relation}")
-    judge = judged_by(lambda text: parsed(chat_prompts.Query, text).query, right)
+    judge = judged_by(lambda text: parsed(chat_prompts.HopQuery, text).query, right)
     return RoleCase("query", name, chat_prompts.query_request(task), judge, ideal)
 
 

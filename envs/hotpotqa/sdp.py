@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from envs.hotpotqa.actions import Answer, Find, Search, read_or_none
+from envs.hotpotqa.actions import Find, HotpotAnswer, ParagraphSearch, read_or_none
 from envs.hotpotqa.minds.chat import ChatMind
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
@@ -72,10 +72,10 @@ def _target(action: Action, question: str) -> Target:
     parsed = read_or_none(action)
     if parsed is None:
         return Target(f"{action[:80]} has been done", REFUSED)
-    if isinstance(parsed, Search):
+    if isinstance(parsed, ParagraphSearch):
         return Target(f"{parsed.query!r} has been searched", SEARCHED, fields=(("query", parsed.query),))
     if isinstance(parsed, Find):
         return hop_target(parsed.hop, parsed.sub or question)
-    if isinstance(parsed, Answer):
+    if isinstance(parsed, HotpotAnswer):
         return Target("the answer follows from the certified findings", ANSWER)
     return Target("the episode has ended with the answer that stands", FINISHED)

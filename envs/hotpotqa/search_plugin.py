@@ -9,8 +9,8 @@ from typing import Any
 from envs.hotpotqa.loader import HOPS, load
 from envs.musique.errors import QuestionFileError
 from envs.musique.evidence import Gold
-from envs.musique.question import Question
-from envs.musique.search_plugin import Asked, MusiqueSearchPlugin, asked_of, own
+from envs.musique.question import MusiqueQuestion
+from envs.musique.search_plugin import MusiqueSearchPlugin, SearchedQuestion, asked_of, own
 from tape.reading import read_json, short
 
 
@@ -20,7 +20,7 @@ class HotpotSearchPlugin(MusiqueSearchPlugin):
     name = "hotpot_search"
     benchmark = "hotpotqa"
 
-    def own(self, part: str) -> Sequence[Asked]:
+    def own(self, part: str) -> Sequence[SearchedQuestion]:
         """Our own questions of a part that take two hops."""
         return [asked for asked in own(part) if len(asked.gold.evidence) == HOPS]
 
@@ -29,7 +29,7 @@ class HotpotSearchPlugin(MusiqueSearchPlugin):
         del corpus
         return HOPS
 
-    def public(self, path: Path, *, pooled: bool) -> Sequence[Asked]:
+    def public(self, path: Path, *, pooled: bool) -> Sequence[SearchedQuestion]:
         """The questions of a file in the public format; those of full-wiki files may lack their evidence."""
         questions = load(path)
         records = read_json(path)
@@ -40,7 +40,7 @@ class HotpotSearchPlugin(MusiqueSearchPlugin):
         return asked_of(questions, golds, pooled=pooled)
 
 
-def _gold(record: Mapping[str, Any], question: Question, file: str, number: int) -> Gold:
+def _gold(record: Mapping[str, Any], question: MusiqueQuestion, file: str, number: int) -> Gold:
     """The paragraphs that the supporting facts name by their titles; the file has no sub-questions."""
     if not question.passages:
         raise QuestionFileError(

@@ -22,7 +22,7 @@ _REFERENCE = re.compile(r"#([1-9])")
 
 
 @dataclass(frozen=True)
-class Claim:
+class HopClaim:
     """The claimed finding of a hop, certified or not.
 
     Attributes:
@@ -77,7 +77,7 @@ class QaState:
     question: str
     given: tuple[Passage, ...] = ()
     searches: tuple[Searched, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[HopClaim, ...] = ()
     answer: str = ""
     over: bool = False
     note: str = ""
@@ -93,14 +93,14 @@ class QaState:
         """Queries tried, oldest first."""
         return tuple(search.query for search in self.searches)
 
-    def claim(self, hop: int) -> Claim | None:
+    def claim(self, hop: int) -> HopClaim | None:
         """The last claim of a hop."""
         return next((claim for claim in self.claims if claim.hop == hop), None)
 
     def with_claim(self, hop: int, finding: str, title: str, bridge: str, sub: str = "") -> QaState:
         """After a claim, which takes the place of an earlier one of its hop."""
         others = [claim for claim in self.claims if claim.hop != hop]
-        made = Claim(hop, finding, title, bridge, len(self.searches), sub)
+        made = HopClaim(hop, finding, title, bridge, len(self.searches), sub)
         return replace(self, claims=tuple(sorted([*others, made], key=lambda claim: claim.hop)), note="")
 
     def key(self) -> str:
@@ -149,7 +149,7 @@ def certified_hops(certified: Chain, state: QaState) -> tuple[Certified, ...]:
     return tuple(found)
 
 
-def attributed_title(claim: Claim, passages: Sequence[Passage]) -> str:
+def attributed_title(claim: HopClaim, passages: Sequence[Passage]) -> str:
     """The title that a finding is kept with: the cited one if that paragraph has the finding, else the best match.
 
     It is the correction that validation accepted: its fallback asks about that paragraph.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Search, read
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, read
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
 from envs.hotpotqa.filters import answer_problem, garbage, negation
-from envs.hotpotqa.minds.base import Verifier
+from envs.hotpotqa.minds.base import HopVerifier
 from envs.hotpotqa.state import (
     FINISHED,
     HOP,
     REFUSED,
     SEARCHED,
     Certified,
-    Claim,
+    HopClaim,
     QaState,
     as_state,
     attributed_title,
@@ -36,7 +36,7 @@ class TwoStageValidator:
         strict: Also MuSiQue's checks of answers.
     """
 
-    verifier: Verifier
+    verifier: HopVerifier
     hops: int
     strict: bool
 
@@ -58,7 +58,7 @@ class TwoStageValidator:
             return _no("another action was taken")
         if target.kind == FINISHED:
             return await self._finished(tail, state)
-        if isinstance(action, Search):
+        if isinstance(action, ParagraphSearch):
             found = len(state.searches[-1].found) if state.searches else 0
             return _no(f"{found} paragraphs for {action.query!r}", counts=False)
         if target.kind == HOP:
@@ -78,7 +78,7 @@ class TwoStageValidator:
             return cited
         return await self._fallback(asked, claim, state, rejected)
 
-    async def _cited(self, asked: str, claim: Claim, state: QaState) -> tuple[Verdict | None, str]:
+    async def _cited(self, asked: str, claim: HopClaim, state: QaState) -> tuple[Verdict | None, str]:
         """The first stage: the paragraph that was cited; else its title as it was resolved, empty if it was not."""
         looked_at = state.given or (state.searches[-1].found if state.searches else ())
         passage = resolve_title(claim.title, looked_at, state.paragraphs)
@@ -88,7 +88,7 @@ class TwoStageValidator:
             return _yes(self.verifier.how, f"{self.verifier.label}: {passage.title!r} supports {claim.finding!r}"), ""
         return None, passage.title
 
-    async def _fallback(self, asked: str, claim: Claim, state: QaState, rejected: str) -> Verdict:
+    async def _fallback(self, asked: str, claim: HopClaim, state: QaState, rejected: str) -> Verdict:
         """The second stage: the paragraph that shares most words with the finding.
 
         The sub-question breaks ties, and a paragraph that was rejected a moment ago is not asked about again (ours).
@@ -110,7 +110,7 @@ class TwoStageValidator:
         return Verdict((over, *rest.checks), rest.reason)
 
     async def _answer(self, tail: Chain, state: QaState, action: object) -> Verdict:
-        if not isinstance(action, Answer) and not (isinstance(action, Finish) and tail[0].goal):
+        if not isinstance(action, HotpotAnswer) and not (isinstance(action, Finish) and tail[0].goal):
             return _no("no answer was given")
         # The hops are certified before the answer is the target.
         findings = _certified(state, self.hops)

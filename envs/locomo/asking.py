@@ -6,9 +6,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.locomo.dialogue import Hop, Kind, Question
-from envs.locomo.facts import Fact, World, can_cross, swappable
-from envs.locomo.relations import Wording, by_name, choices, pronouns
+from envs.locomo.dialogue import DialogueHop, DialogueQuestion, Kind
+from envs.locomo.facts import SpokenWorld, StatedFact, can_cross, swappable
+from envs.locomo.relations import SpokenWording, by_name, choices, pronouns
 from envs.locomo.words import spellings
 
 COUNTS: Mapping[str, int] = {"single": 8, "two": 6, "swapped": 6}
@@ -19,7 +19,7 @@ _HELD_OUT = 0.2
 """Of the questions for evaluation."""
 
 
-def ask(rng: random.Random, world: World, turns: Mapping[Fact, str]) -> tuple[Question, ...]:
+def ask(rng: random.Random, world: SpokenWorld, turns: Mapping[StatedFact, str]) -> tuple[DialogueQuestion, ...]:
     """All questions about a conversation, in an order in which the kinds take turns.
 
     Args:
@@ -31,16 +31,16 @@ def ask(rng: random.Random, world: World, turns: Mapping[Fact, str]) -> tuple[Qu
 
 
 class _Asking:
-    def __init__(self, rng: random.Random, world: World, turns: Mapping[Fact, str]) -> None:
+    def __init__(self, rng: random.Random, world: SpokenWorld, turns: Mapping[StatedFact, str]) -> None:
         self.rng, self.world, self.turns = rng, world, turns
 
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[DialogueQuestion, ...]:
         world = self.world
         linked = [*world.chains, *world.crossings]
         swapped = [
             pair for pair in world.chains if not world.states(1 - pair[0].speaker, pair[0].relation, pair[0].key)
         ]
-        made: dict[str, list[Question]] = {
+        made: dict[str, list[DialogueQuestion]] = {
             "single": [self._single(fact) for fact in self._varied(list(world.facts.values()), COUNTS["single"])],
             "two": [self._two(*pair) for pair in self.rng.sample(linked, min(len(linked), COUNTS["two"]))],
             "swapped": [self._two(*pair, swap=True) for pair in swapped[:_SWAPPED_CHAINS]],
@@ -55,18 +55,18 @@ class _Asking:
         ]
         return tuple(replace(question, id=f"q{place}") for place, question in enumerate(ordered, 1))
 
-    def _varied(self, facts: Sequence[Fact], count: int) -> list[Fact]:
+    def _varied(self, facts: Sequence[StatedFact], count: int) -> list[StatedFact]:
         """So many facts, of different relations as far as there are any."""
         shuffled = self.rng.sample(facts, len(facts))
         first = list({fact.relation.name: fact for fact in reversed(shuffled)}.values())[::-1]
         return [*first, *(fact for fact in shuffled if fact not in first)][:count]
 
-    def _single(self, fact: Fact, *, swap: bool = False) -> Question:
+    def _single(self, fact: StatedFact, *, swap: bool = False) -> DialogueQuestion:
         wording = self._wording(fact.relation.asked)
         text = wording.filled(**self._person(fact.speaker ^ swap), key=fact.key)
         return self._question(text, "swapped" if swap else "single", [fact], [wording])
 
-    def _two(self, first: Fact, second: Fact, *, swap: bool = False) -> Question:
+    def _two(self, first: StatedFact, second: StatedFact, *, swap: bool = False) -> DialogueQuestion:
         person = self._person(first.speaker ^ swap)
         described = self._wording(first.relation.described)
         if first.relation.crosses:
@@ -78,10 +78,12 @@ class _Asking:
             text = wording.filled(**person, key=described.filled(**named, key=first.key))
         return self._question(text, "swapped" if swap else "two", [first, second], [wording, described])
 
-    def _question(self, text: str, kind: Kind, facts: Sequence[Fact], wordings: Sequence[Wording]) -> Question:
-        hops = tuple(Hop(self.turns[fact], fact.sentence, self._plain(fact), fact.value) for fact in facts)
+    def _question(
+        self, text: str, kind: Kind, facts: Sequence[StatedFact], wordings: Sequence[SpokenWording]
+    ) -> DialogueQuestion:
+        hops = tuple(DialogueHop(self.turns[fact], fact.sentence, self._plain(fact), fact.value) for fact in facts)
         held_out = any([*(fact.held_out for fact in facts), *(wording.held_out for wording in wordings)])
-        return Question(
+        return DialogueQuestion(
             id="",  # its place is not known yet
             text=text,
             kind=kind,
@@ -91,7 +93,7 @@ class _Asking:
             split="heldout" if held_out else "trained",
         )
 
-    def _plain(self, fact: Fact) -> str:
+    def _plain(self, fact: StatedFact) -> str:
         """A sub-question; its wording is one that training has."""
         wording = self.rng.choice(choices(fact.relation.asked, held_out=False))
         return wording.filled(**self._person(fact.speaker), key=fact.key)
@@ -100,7 +102,7 @@ class _Asking:
         name, woman = self.world.speakers[speaker]
         return pronouns(name, woman=woman)
 
-    def _wording(self, wordings: Sequence[Wording]) -> Wording:
+    def _wording(self, wordings: Sequence[SpokenWording]) -> SpokenWording:
         wanted = self.world.part != "train" and self.rng.random() < _HELD_OUT
         # Where questions are picked by what they can be asked of, all or none may be held out.
         return self.rng.choice(choices(wordings, held_out=wanted) or list(wordings))

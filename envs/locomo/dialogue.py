@@ -14,7 +14,7 @@ Kind = Literal["single", "two", "swapped", "multi-hop", "temporal", "open-domain
 
 
 @dataclass(frozen=True)
-class Hop:
+class DialogueHop:
     """One step to the answer of a question of our own.
 
     Attributes:
@@ -31,7 +31,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Question:
+class DialogueQuestion:
     """A question about a conversation.
 
     Attributes:
@@ -51,7 +51,7 @@ class Question:
     kind: Kind
     answers: tuple[str, ...]
     evidence: tuple[str, ...]
-    hops: tuple[Hop, ...] = ()
+    hops: tuple[DialogueHop, ...] = ()
     split: Literal["trained", "heldout"] = "trained"
 
     @property
@@ -79,7 +79,7 @@ class Dialogue:
     name: str
     speakers: tuple[str, str]
     passages: tuple[Passage, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[DialogueQuestion, ...]
 
     @cached_property
     def digest(self) -> str:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from envs.locomo.relations import Relation, Wording, choices, leads_to, relations
+from envs.locomo.relations import SpokenRelation, SpokenWording, choices, leads_to, relations
 from envs.locomo.words import Part, draw, draw_speakers, is_open, part_of, words
 
 CHAINS, CROSSINGS, GROUPS = 6, 3, 6
@@ -22,7 +22,7 @@ _PATIENCE = 200
 
 
 @dataclass(frozen=True)
-class Fact:
+class StatedFact:
     """A fact that a speaker states.
 
     Attributes:
@@ -35,7 +35,7 @@ class Fact:
     """
 
     speaker: int
-    relation: Relation
+    relation: SpokenRelation
     key: str
     value: str
     sentence: str
@@ -43,7 +43,7 @@ class Fact:
 
 
 @dataclass
-class World:
+class SpokenWorld:
     """The facts that two people state.
 
     Attributes:
@@ -56,16 +56,16 @@ class World:
 
     part: Part
     speakers: tuple[tuple[str, bool], ...]
-    facts: dict[tuple[int, str, str], Fact] = field(default_factory=dict)
-    chains: list[tuple[Fact, Fact]] = field(default_factory=list)
-    crossings: list[tuple[Fact, Fact]] = field(default_factory=list)
+    facts: dict[tuple[int, str, str], StatedFact] = field(default_factory=dict)
+    chains: list[tuple[StatedFact, StatedFact]] = field(default_factory=list)
+    crossings: list[tuple[StatedFact, StatedFact]] = field(default_factory=list)
 
-    def states(self, speaker: int, relation: Relation, key: str) -> bool:
+    def states(self, speaker: int, relation: SpokenRelation, key: str) -> bool:
         """Whether a speaker states such a fact about a key."""
         return (speaker, relation.name, key) in self.facts
 
 
-def draw_world(rng: random.Random, part: Part) -> World:
+def draw_world(rng: random.Random, part: Part) -> SpokenWorld:
     """Draw the facts of a conversation."""
     return _Drawing(rng, part).world
 
@@ -75,7 +75,7 @@ class _Drawing:
 
     def __init__(self, rng: random.Random, part: Part) -> None:
         self.rng, self.used = rng, set[str]()
-        self.world = World(part, draw_speakers(rng, words(), part, self.used))
+        self.world = SpokenWorld(part, draw_speakers(rng, words(), part, self.used))
         pairs = [(a, b) for a in relations() for b in relations() if leads_to(a, b)]
         for name in rng.sample(sorted({first.name for first, _ in pairs}), CHAINS):
             self._chain(*rng.choice([pair for pair in pairs if pair[0].name == name]))
@@ -84,7 +84,7 @@ class _Drawing:
         for relation in rng.sample([each for each in relations() if not each.after], GROUPS):
             self._group(rng.randrange(2), relation)
 
-    def _chain(self, first: Relation, second: Relation) -> None:
+    def _chain(self, first: SpokenRelation, second: SpokenRelation) -> None:
         """Two facts in a row, another two beside them, and one of the other speaker about where the first leads."""
         speaker = self.rng.randrange(2)
         main = self._row(speaker, first, second)
@@ -100,7 +100,7 @@ class _Drawing:
         if not self.world.states(1 - speaker, first, main[0].key) and self.rng.random() < 0.7:
             self._state(1 - speaker, first, but=main[0].key)
 
-    def _row(self, speaker: int, first: Relation, second: Relation) -> tuple[Fact, Fact] | None:
+    def _row(self, speaker: int, first: SpokenRelation, second: SpokenRelation) -> tuple[StatedFact, StatedFact] | None:
         one = self._state(speaker, first)
         two = self._state(speaker, second, one.value) if one else None
         return (one, two) if one and two else None
@@ -119,7 +119,7 @@ class _Drawing:
                 self._state(speaker, second, two.key)
             self._state(speaker, first)
 
-    def _group(self, speaker: int, relation: Relation) -> None:
+    def _group(self, speaker: int, relation: SpokenRelation) -> None:
         """Facts of one relation that lead nowhere."""
         fact = self._state(speaker, relation)
         if fact is None or not relation.key:
@@ -129,7 +129,9 @@ class _Drawing:
         if not relation.of_key and self.rng.random() < 0.4:
             self._state(1 - speaker, relation, fact.key)
 
-    def _state(self, speaker: int, relation: Relation, key: str | None = None, but: str = "") -> Fact | None:
+    def _state(
+        self, speaker: int, relation: SpokenRelation, key: str | None = None, but: str = ""
+    ) -> StatedFact | None:
         """Add a fact; None where it exists already, or no sentence belongs to the part.
 
         Args:
@@ -152,27 +154,27 @@ class _Drawing:
             sentence = wording.filled(key=about, value=value)
             fresh = relation.crosses or (value not in stated and value != about)
             if fresh and part_of(sentence) == world.part:
-                fact = Fact(speaker, relation, about, value, sentence, held_out)
+                fact = StatedFact(speaker, relation, about, value, sentence, held_out)
                 world.facts[speaker, relation.name, about] = fact
                 self.used |= {name for kind, name in ((relation.key, about), (relation.value, value)) if is_open(kind)}
                 return fact
         return None
 
-    def _key(self, relation: Relation) -> str:
+    def _key(self, relation: SpokenRelation) -> str:
         return draw(self.rng, words(), self.world.part, relation.key, self.used) if relation.key else ""
 
-    def _value(self, relation: Relation, speaker: int) -> str:
+    def _value(self, relation: SpokenRelation, speaker: int) -> str:
         if relation.crosses:
             return self.world.speakers[1 - speaker][0]
         return draw(self.rng, words(), self.world.part, relation.value, self.used)
 
 
-def can_cross(wording: Wording) -> bool:
+def can_cross(wording: SpokenWording) -> bool:
     """Whether a question can be asked of a description of a speaker, whose pronouns would be unclear."""
     return not wording.slots & {"he", "his", "him"} and "{who}'s" not in wording.text
 
 
-def swappable(world: World) -> Iterator[Fact]:
+def swappable(world: SpokenWorld) -> Iterator[StatedFact]:
     """Facts that the other speaker states nothing like: a question to that speaker has no answer."""
     for fact in world.facts.values():
         if not world.states(1 - fact.speaker, fact.relation, fact.key):

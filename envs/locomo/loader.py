@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from envs.locomo.dialogue import Dialogue, Kind, Question
+from envs.locomo.dialogue import Dialogue, DialogueQuestion, Kind
 from envs.locomo.errors import DialogueFileError
-from envs.records import Record, array_of
+from envs.records import JsonRecord, array_of
 from tape.protocols.search import Passage
 from tape.reading import short
 
@@ -24,7 +24,7 @@ _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D:?(\d+):(\d+)")
 
 
-class LeftOutWarning(UserWarning):
+class DialogueLeftOutWarning(UserWarning):
     """Questions that came before, and evidence that is no turn, were left out."""
 
 
@@ -41,7 +41,7 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
 
     The text of a turn begins with the time of its session and ends with the caption of the picture that goes with it.
     A question that came before in its conversation is left out, and so is evidence that names no turn: the public file
-    has both, and a :class:`LeftOutWarning` reports how many.
+    has both, and a :class:`DialogueLeftOutWarning` reports how many.
 
     Args:
         path: The file.
@@ -65,28 +65,28 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
         warnings.warn(
             f"{path}: left out: {left_out.repeated} questions that came before in their conversation, "
             f"{len(left_out.no_turn)} entries of evidence that name no turn{f' ({examples})' if examples else ''}",
-            LeftOutWarning,
+            DialogueLeftOutWarning,
             2,
         )
     return list(found.values())
 
 
-def _record(value: object, file: str, place: str, fields: str) -> Record:
-    return Record.of(value, file, place, DialogueFileError, f"give an object with {fields}")
+def _record(value: object, file: str, place: str, fields: str) -> JsonRecord:
+    return JsonRecord.of(value, file, place, DialogueFileError, f"give an object with {fields}")
 
 
-def _text(record: Record, name: str) -> str:
+def _text(record: JsonRecord, name: str) -> str:
     """A text without breaks of lines."""
     return " ".join(record.text(name).split())
 
 
-def _dialogue(record: Record, number: int, categories: Sequence[int], left_out: _LeftOut) -> Dialogue:
+def _dialogue(record: JsonRecord, number: int, categories: Sequence[int], left_out: _LeftOut) -> Dialogue:
     name = _text(record, "sample_id") if "sample_id" in record.fields else f"conversation-{number}"
     sessions = record.fields.get("conversation")
     if not isinstance(sessions, dict):
         problem = f"{record.got('conversation')}; give an object with speakers and sessions"
         raise record.wrong("conversation", problem)
-    talk = Record(record.file, record.place, sessions, record.error)
+    talk = JsonRecord(record.file, record.place, sessions, record.error)
     speakers = (_text(talk, "speaker_a"), _text(talk, "speaker_b"))
     names = sorted(
         (int(match[1]), each) for each in sessions if (match := _SESSION.fullmatch(each)) and len(match[1]) < 10
@@ -101,7 +101,7 @@ def _dialogue(record: Record, number: int, categories: Sequence[int], left_out: 
         raise record.wrong("conversation", "has no turns; give session_1: [{speaker, dia_id, text}, ...]")
     if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages.values()):
         raise record.wrong("conversation", "has no word in it; give turns that can be searched")
-    questions: dict[str, Question] = {}
+    questions: dict[str, DialogueQuestion] = {}
     for place, value in enumerate(record.items("qa", needed=True), 1):
         where = f"{record.place}, question {place}"
         asked = _record(value, record.file, where, "question, answer, evidence and category")
@@ -113,7 +113,7 @@ def _dialogue(record: Record, number: int, categories: Sequence[int], left_out: 
     return Dialogue(name, speakers, tuple(passages.values()), tuple(questions.values()))
 
 
-def _session(talk: Record, session: str) -> Iterator[tuple[Record, Passage]]:
+def _session(talk: JsonRecord, session: str) -> Iterator[tuple[JsonRecord, Passage]]:
     """The turns of a session, each with its record."""
     time = _text(talk, f"{session}_date_time") if f"{session}_date_time" in talk.fields else ""
     for place, value in enumerate(talk.items(session, needed=True), 1):
@@ -127,8 +127,8 @@ def _session(talk: Record, session: str) -> Iterator[tuple[Record, Passage]]:
 
 
 def _question(
-    asked: Record, place: int, categories: Sequence[int], turns: Container[str], left_out: _LeftOut
-) -> Question | None:
+    asked: JsonRecord, place: int, categories: Sequence[int], turns: Container[str], left_out: _LeftOut
+) -> DialogueQuestion | None:
     """A question; None where it is of another category."""
     category = asked.fields.get("category")
     if isinstance(category, bool) or not isinstance(category, int) or category not in CATEGORIES:
@@ -151,7 +151,7 @@ def _question(
         raise asked.wrong("answer", "is empty; give the answer, a text or a number")
     if category not in categories:
         return None
-    return Question(f"q{place}", text, kind, answers, tuple(dict.fromkeys(evidence)))
+    return DialogueQuestion(f"q{place}", text, kind, answers, tuple(dict.fromkeys(evidence)))
 
 
 def _turns(entry: str, turns: Container[str], left_out: _LeftOut) -> list[str]:

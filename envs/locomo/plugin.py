@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from envs.locomo.dialogue import Dialogue, Question
+from envs.locomo.dialogue import Dialogue, DialogueQuestion
 from envs.locomo.errors import LocomoError
 from envs.locomo.generator import SIZES, dialogues
 from envs.locomo.loader import CATEGORIES, PAPER, load
@@ -83,7 +83,7 @@ class LocomoPlugin(SearchPlugin):
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
-        question: Question = task.facts["question"]
+        question: DialogueQuestion = task.facts["question"]
         return self.environment(
             task,
             _indexes(task.facts["dialogue"], task.facts["retrieval"]),

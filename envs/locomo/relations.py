@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 from envs.locomo.words import known_kinds, words
 
 FILES = ("people.toml", "life.toml")
@@ -35,7 +35,7 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
-class Wording:
+class SpokenWording:
     """One wording.
 
     Attributes:
@@ -58,7 +58,7 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Relation:
+class SpokenRelation:
     """A relation that a speaker states at most once of each key.
 
     Attributes:
@@ -76,10 +76,10 @@ class Relation:
     name: str
     key: str
     value: str
-    said: tuple[Wording, ...]
-    asked: tuple[Wording, ...]
-    linked: tuple[Wording, ...]
-    described: tuple[Wording, ...]
+    said: tuple[SpokenWording, ...]
+    asked: tuple[SpokenWording, ...]
+    linked: tuple[SpokenWording, ...]
+    described: tuple[SpokenWording, ...]
     after: tuple[str, ...]
     of_key: bool
 
@@ -89,19 +89,19 @@ class Relation:
         return self.value == "speaker"
 
 
-def leads_to(first: Relation, second: Relation) -> bool:
+def leads_to(first: SpokenRelation, second: SpokenRelation) -> bool:
     """Whether the value of one can be the key of the other."""
     fits = bool(first.described) and first.value == second.key and not second.crosses
     return fits and (not second.after or first.name in second.after)
 
 
-def read_relations(folder: Folder) -> tuple[Relation, ...]:
+def read_relations(folder: Folder) -> tuple[SpokenRelation, ...]:
     """Read the relations of a folder.
 
     Raises:
         DataFileError: A file cannot be used; names entry and field.
     """
-    found: dict[str, Relation] = {}
+    found: dict[str, SpokenRelation] = {}
     for file in FILES:
         for entry in read_toml(folder, file).tables():
             if entry.name in found:
@@ -110,7 +110,7 @@ def read_relations(folder: Folder) -> tuple[Relation, ...]:
     return tuple(found.values())
 
 
-def _relation(entry: Entry) -> Relation:
+def _relation(entry: TableEntry) -> SpokenRelation:
     entry.only("key", "value", "said", "asked", "linked", "described", "after", "of_key")
     key = entry.text("key") if "key" in entry.fields else ""
     value = entry.text("value")
@@ -124,13 +124,13 @@ def _relation(entry: Entry) -> Relation:
     described = tuple(_wordings(entry, "described", keys, who)) if "described" in entry.fields else ()
     said = tuple(_wordings(entry, "said", {"value"} | keys, set()))
     after = entry.texts("after") if "after" in entry.fields else ()
-    return Relation(entry.name, key, value, said, asked, linked, described, after, entry.flag("of_key"))
+    return SpokenRelation(entry.name, key, value, said, asked, linked, described, after, entry.flag("of_key"))
 
 
-def _wordings(entry: Entry, field: str, needed: set[str], allowed: set[str]) -> Iterator[Wording]:
+def _wordings(entry: TableEntry, field: str, needed: set[str], allowed: set[str]) -> Iterator[SpokenWording]:
     texts = entry.texts(field, 3)
     for number, text in enumerate(texts):
-        wording = Wording(text, number == len(texts) - 1)
+        wording = SpokenWording(text, number == len(texts) - 1)
         if not needed <= wording.slots or not wording.slots <= needed | allowed:
             raise entry.error(field, f"{text!r}: needs {_listed(needed)}, and may have {_listed(allowed)}")
         yield wording
@@ -140,7 +140,7 @@ def _listed(slots: set[str]) -> str:
     return ", ".join(f"{{{slot}}}" for slot in sorted(slots)) or "none"
 
 
-def choices(wordings: Sequence[Wording], *, held_out: bool) -> list[Wording]:
+def choices(wordings: Sequence[SpokenWording], *, held_out: bool) -> list[SpokenWording]:
     """The wordings that are held out, or the others."""
     return [wording for wording in wordings if wording.held_out == held_out]
 
@@ -157,6 +157,6 @@ def by_name(name: str) -> Mapping[str, str]:
 
 
 @cache
-def relations() -> tuple[Relation, ...]:
+def relations() -> tuple[SpokenRelation, ...]:
     """The relations of the package."""
     return read_relations(resources.files("envs.locomo") / "data")

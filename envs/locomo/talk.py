@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 
 from envs.data_files import Folder, read_toml
-from envs.locomo.facts import Fact, World
+from envs.locomo.facts import SpokenWorld, StatedFact
 from envs.locomo.words import part_of
 from tape.protocols.search import Passage
 
@@ -30,7 +30,7 @@ _PARTS = (
 Talk = Mapping[str, tuple[str, ...]]
 
 
-def lay_out(rng: random.Random, world: World) -> tuple[tuple[Passage, ...], dict[Fact, str]]:
+def lay_out(rng: random.Random, world: SpokenWorld) -> tuple[tuple[Passage, ...], dict[StatedFact, str]]:
     """Write the turns of a conversation.
 
     Returns:
@@ -42,12 +42,12 @@ def lay_out(rng: random.Random, world: World) -> tuple[tuple[Passage, ...], dict
     for session, length in enumerate(lengths):
         for turn in range(_EDGE, length - _EDGE):
             places[(first[session] + turn) % 2].append((session, turn))
-    placed: dict[tuple[int, int], Fact] = {}
+    placed: dict[tuple[int, int], StatedFact] = {}
     for speaker, own in places.items():
         facts = [fact for fact in world.facts.values() if fact.speaker == speaker]
         placed.update(zip(rng.sample(own, len(facts)), facts, strict=True))
     passages: list[Passage] = []
-    turns: dict[Fact, str] = {}
+    turns: dict[StatedFact, str] = {}
     for session, length in enumerate(lengths):
         for turn in range(length):
             speaker = (first[session] + turn) % 2
@@ -71,7 +71,7 @@ def _lengths(rng: random.Random, facts: int) -> list[int]:
     return lengths
 
 
-def _text(rng: random.Random, world: World, to: int, turn: int, length: int, fact: Fact | None) -> str:
+def _text(rng: random.Random, world: SpokenWorld, to: int, turn: int, length: int, fact: StatedFact | None) -> str:
     """The text of a turn; it belongs to the part of the conversation."""
     you, data = world.speakers[to][0], talk()
 

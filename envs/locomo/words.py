@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -27,7 +27,7 @@ _DAYS = 28
 
 
 @dataclass(frozen=True)
-class Words:
+class DialogueWords:
     """What conversations are made of; see the data file."""
 
     women: tuple[str, ...]
@@ -58,12 +58,12 @@ def is_open(kind: str) -> bool:
     return kind in _OPEN
 
 
-def known_kinds(words: Words) -> tuple[str, ...]:
+def known_kinds(words: DialogueWords) -> tuple[str, ...]:
     """All kinds that a relation may name."""
     return (*_OPEN, *_SPECIAL, *words.kinds)
 
 
-def draw(rng: random.Random, words: Words, part: Part, kind: str, used: set[str]) -> str:
+def draw(rng: random.Random, words: DialogueWords, part: Part, kind: str, used: set[str]) -> str:
     """Draw a name of a kind.
 
     Args:
@@ -83,7 +83,7 @@ def draw(rng: random.Random, words: Words, part: Part, kind: str, used: set[str]
     return rng.choice([word for word in words.kinds[kind] if word not in used])
 
 
-def draw_speakers(rng: random.Random, words: Words, part: Part, used: set[str]) -> tuple[tuple[str, bool], ...]:
+def draw_speakers(rng: random.Random, words: DialogueWords, part: Part, used: set[str]) -> tuple[tuple[str, bool], ...]:
     """Two first names of a part, each with whether it is a woman's."""
     names = [(name, woman) for woman in (True, False) for name in (words.women if woman else words.men)]
     drawn = rng.sample([pair for pair in names if part_of(pair[0]) == part], 2)
@@ -101,7 +101,7 @@ def spellings(kind: str, value: str) -> tuple[str, ...]:
     return (value,)
 
 
-def _makers(words: Words) -> Mapping[str, Callable[[random.Random], str]]:
+def _makers(words: DialogueWords) -> Mapping[str, Callable[[random.Random], str]]:
     def name(rng: random.Random) -> str:
         return rng.choice(words.starts) + rng.choice(words.ends)
 
@@ -115,7 +115,7 @@ def _makers(words: Words) -> Mapping[str, Callable[[random.Random], str]]:
     }
 
 
-def read_words(folder: Folder) -> Words:
+def read_words(folder: Folder) -> DialogueWords:
     """Read the word lists of a folder.
 
     Raises:
@@ -127,7 +127,7 @@ def read_words(folder: Folder) -> Words:
     things = entry.table("things").only("adjectives", "nouns")
     titles = entry.table("titles").only("firsts", "seconds")
     kinds = entry.table("kinds")
-    return Words(
+    return DialogueWords(
         women=people.words("women", 40),
         men=people.words("men", 40),
         starts=names.words("starts", 10),
@@ -142,7 +142,7 @@ def read_words(folder: Folder) -> Words:
     )
 
 
-def phrases(entry: Entry, field: str) -> tuple[str, ...]:
+def phrases(entry: TableEntry, field: str) -> tuple[str, ...]:
     """A list of phrases, separated by ``|``.
 
     Raises:
@@ -155,6 +155,6 @@ def phrases(entry: Entry, field: str) -> tuple[str, ...]:
 
 
 @cache
-def words() -> Words:
+def words() -> DialogueWords:
     """The word lists of the package."""
     return read_words(resources.files("envs.locomo") / "data")

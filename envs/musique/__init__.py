@@ -2,8 +2,8 @@
 
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.retrieval import Corpus
 from tape.protocols.search import Passage
 
-__all__ = ["Corpus", "MusiqueEnvironment", "Passage", "Question", "load_corpus", "load_questions"]
+__all__ = ["Corpus", "MusiqueEnvironment", "MusiqueQuestion", "Passage", "load_corpus", "load_questions"]

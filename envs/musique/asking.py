@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs.musique.wordings import FRAMES, RELATIONS
-from envs.musique.world import World
+from envs.musique.world import EntityWorld
 
 
 @dataclass(frozen=True)
-class Asked:
+class WorldQuestion:
     """A question about a world.
 
     Attributes:
@@ -25,7 +25,7 @@ class Asked:
     held_out: bool
 
 
-def draw_chain(rng: random.Random, world: World, hops: int) -> tuple[tuple[str, str, str], ...] | None:
+def draw_chain(rng: random.Random, world: EntityWorld, hops: int) -> tuple[tuple[str, str, str], ...] | None:
     """Draw a chain of facts that passages state, each about the answer of the one before.
 
     Returns:
@@ -45,7 +45,7 @@ def draw_chain(rng: random.Random, world: World, hops: int) -> tuple[tuple[str, 
     return tuple(chain)
 
 
-def ask(rng: random.Random, chain: Sequence[tuple[str, str, str]], held_out: float = 0.0) -> Asked:
+def ask(rng: random.Random, chain: Sequence[tuple[str, str, str]], held_out: float = 0.0) -> WorldQuestion:
     """Put a chain into words: phrases inside each other, and a question around them.
 
     Args:
@@ -76,7 +76,7 @@ def ask(rng: random.Random, chain: Sequence[tuple[str, str, str]], held_out: flo
         frame = pick(FRAMES.who if last.answer == "person" else FRAMES.what, heavy=True)
         template = pick(last.phrases, heavy=not torn)
         text = frame.format(p=template.format(x=phrase))
-    return Asked(text[0].upper() + text[1:], tuple(chain), unseen)
+    return WorldQuestion(text[0].upper() + text[1:], tuple(chain), unseen)
 
 
 def hops_of(chain: Sequence[tuple[str, str, str]]) -> tuple[tuple[str, str], ...]:

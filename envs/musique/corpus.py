@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from envs.musique.errors import MusiqueError
 from envs.musique.loader import records
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.words import delexicalise
 from tape.protocols.search import Passage
 
@@ -40,7 +40,7 @@ def load_corpus() -> tuple[Passage, ...]:
     return _read("corpus.jsonl", lambda record: Passage(record["id"], record["title"], record["text"]))
 
 
-def load_questions(part: str | None = None, split: str | None = None) -> list[Question]:
+def load_questions(part: str | None = None, split: str | None = None) -> list[MusiqueQuestion]:
     """The shipped questions, all of them answered by :func:`load_corpus`.
 
     Args:
@@ -57,10 +57,10 @@ def load_questions(part: str | None = None, split: str | None = None) -> list[Qu
 
 
 @cache
-def _questions() -> tuple[tuple[Question, str, str], ...]:
-    def read(record: Mapping[str, Any]) -> tuple[Question, str, str]:
+def _questions() -> tuple[tuple[MusiqueQuestion, str, str], ...]:
+    def read(record: Mapping[str, Any]) -> tuple[MusiqueQuestion, str, str]:
         hops = tuple((relation, subject) for relation, subject in record["hops"])
-        question = Question(record["id"], record["text"], record["answer"], hops=hops, operations=len(hops))
+        question = MusiqueQuestion(record["id"], record["text"], record["answer"], hops=hops, operations=len(hops))
         return question, record["part"], record["split"]
 
     return _read("questions.jsonl", read)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from envs.musique.chat_examples import chat_format
 from envs.musique.errors import MusiqueError
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
 from envs.search.metrics import exact_match, f1
@@ -19,7 +19,7 @@ from tape.tools.errors import ToolFailedError
 from tape.tools.making import make_tool
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
-from tape.tools.variants import Variant
+from tape.tools.variants import ToolVariant
 
 if TYPE_CHECKING:
     from tape.sdp.tool_adapter import ToolAdapter
@@ -42,7 +42,7 @@ def tools(corpus: Searchable, reader: str = "lm") -> Toolbox:
     return Toolbox([_tool(corpus, variant, reader) for variant in RETRIEVERS])
 
 
-def _tool(corpus: Searchable, variant: Variant, reader: str) -> Tool:
+def _tool(corpus: Searchable, variant: ToolVariant, reader: str) -> Tool:
     def search(query: str, rng: random.Random) -> str:
         """Search the corpus for passages about a short query, for instance "founder of Aldera"."""
         found = corpus.retrieve(query, variant.name, rng.getrandbits(32))
@@ -76,7 +76,7 @@ class MusiqueEnvironment(ToolEnvironment):
         reader: One of :data:`READERS`.
     """
 
-    def __init__(self, question: Question, corpus: Searchable, *, reader: str = "lm") -> None:
+    def __init__(self, question: MusiqueQuestion, corpus: Searchable, *, reader: str = "lm") -> None:
         super().__init__(
             question.text,
             tools(corpus, reader),

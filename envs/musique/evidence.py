@@ -9,11 +9,11 @@ from os import PathLike
 from pathlib import Path
 
 from envs.musique.errors import QuestionFileError
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.scripted_reader import read
 from envs.musique.wordings import RELATIONS
 from envs.musique.words import query_text
-from envs.records import Record, records_of_lines
+from envs.records import JsonRecord, records_of_lines
 from tape.protocols.search import Passage
 from tape.reading import short
 
@@ -33,7 +33,7 @@ class Gold:
     sub_questions: tuple[str, ...]
 
 
-def gold_chain(question: Question, passages: Sequence[Passage]) -> list[tuple[str, str, Passage]] | None:
+def gold_chain(question: MusiqueQuestion, passages: Sequence[Passage]) -> list[tuple[str, str, Passage]] | None:
     """Query, answer and paragraph of each hop of one of our own questions; None where its hops are not known."""
     if question.hops is None:
         return None
@@ -49,7 +49,7 @@ def gold_chain(question: Question, passages: Sequence[Passage]) -> list[tuple[st
     return found
 
 
-def own_gold(question: Question, passages: Sequence[Passage]) -> Gold:
+def own_gold(question: MusiqueQuestion, passages: Sequence[Passage]) -> Gold:
     """What answers one of our own questions."""
     chain = gold_chain(question, passages)
     assert chain is not None, f"the shared corpus answers {question.id}"
@@ -76,7 +76,7 @@ def public_gold(path: str | PathLike[str]) -> dict[str, Gold]:
     return found
 
 
-def _gold(record: Record) -> Gold:
+def _gold(record: JsonRecord) -> Gold:
     ids = [str(paragraph.get("idx", number)) for number, paragraph in enumerate(record.items("paragraphs"))]
     steps = record.items("question_decomposition")
     if not steps:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from envs.musique.errors import QuestionFileError
-from envs.musique.question import Question
-from envs.records import Record, records_of_lines
+from envs.musique.question import MusiqueQuestion
+from envs.records import JsonRecord, records_of_lines
 from tape.protocols.search import Passage
 from tape.reading import short
 
@@ -20,7 +20,7 @@ class UnanswerableWarning(UserWarning):
     """Some questions of a file have no answer in their paragraphs and were left out."""
 
 
-def load(path: str | PathLike[str]) -> list[Question]:
+def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
     """Load the answerable questions of a file; each brings its paragraphs as its own corpus.
 
     An :class:`UnanswerableWarning` reports how many unanswerable questions were left out.
@@ -28,7 +28,7 @@ def load(path: str | PathLike[str]) -> list[Question]:
     Raises:
         QuestionFileError: The file, a line or a field of it is malformed.
     """
-    questions: dict[str, Question] = {}
+    questions: dict[str, MusiqueQuestion] = {}
     skipped = 0
     for record in records_of_lines(Path(path), QuestionFileError):
         if not record.flag("answerable"):
@@ -51,7 +51,7 @@ def records(path: Path) -> Iterator[tuple[int | str, Mapping[str, Any]]]:
     return ((record.place, record.fields) for record in records_of_lines(path, QuestionFileError))
 
 
-def _question(record: Record) -> Question:
+def _question(record: JsonRecord) -> MusiqueQuestion:
     aliases = record.items("answer_aliases")
     if wrong := [alias for alias in aliases if not isinstance(alias, str) or not alias.strip()]:
         problem = f"holds {short(wrong[0])}; give texts that are not empty, or leave it out"
@@ -64,7 +64,7 @@ def _question(record: Record) -> Question:
         raise record.wrong("paragraphs", "has an idx twice; number the paragraphs")
     if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages):
         raise record.wrong("paragraphs", "has no word in it; give paragraphs that can be searched")
-    return Question(
+    return MusiqueQuestion(
         id=record.text("id"),
         text=record.question(),
         answer=record.text("answer"),
@@ -74,9 +74,9 @@ def _question(record: Record) -> Question:
     )
 
 
-def _passage(record: Record, value: object, number: int) -> Passage:
+def _passage(record: JsonRecord, value: object, number: int) -> Passage:
     within, remedy = f"paragraphs[{number}].", "give idx, title and paragraph_text"
-    paragraph = Record.of(value, record.file, record.place, record.error, remedy, within)
+    paragraph = JsonRecord.of(value, record.file, record.place, record.error, remedy, within)
     index = paragraph.fields.get("idx", number)
     if isinstance(index, bool) or not isinstance(index, int | str) or index == "":
         raise paragraph.wrong("idx", f"is {short(index)}; give a number")

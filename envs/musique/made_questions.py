@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.musique.asking import Asked, ask, draw_chain
+from envs.musique.asking import WorldQuestion, ask, draw_chain
 from envs.musique.corpus import is_held_out
 from envs.musique.wordings import RELATIONS
-from envs.musique.world import World, describe, make_world
+from envs.musique.world import EntityWorld, describe, make_world
 from tape.protocols.search import Passage
 from tape.seeds import derive
 
@@ -40,10 +40,10 @@ class MadeQuestion:
         world: The world.
     """
 
-    asked: Asked
+    asked: WorldQuestion
     gold: tuple[Passage, ...]
     others: tuple[Passage, ...]
-    world: World
+    world: EntityWorld
 
     @property
     def answer(self) -> str:

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from envs.musique.asking import Asked, ask, draw_chain, hops_of
+from envs.musique.asking import WorldQuestion, ask, draw_chain, hops_of
 from envs.musique.corpus import is_held_out
 from envs.musique.words import delexicalise
-from envs.musique.world import World, describe, make_world
+from envs.musique.world import EntityWorld, describe, make_world
 from tape.protocols.search import Passage
 
 SEED = "shipped"
@@ -41,7 +41,7 @@ DEV = {(2, "trained"): 7, (2, "heldout"): 7, (3, "trained"): 7, (3, "heldout"): 
 """How many of these are for development."""
 
 
-def make_passages(world: World, seed: int | str) -> tuple[list[Passage], set[tuple[str, str]]]:
+def make_passages(world: EntityWorld, seed: int | str) -> tuple[list[Passage], set[tuple[str, str]]]:
     """Write a passage for each entity, in random order.
 
     Returns:
@@ -57,7 +57,7 @@ def make_passages(world: World, seed: int | str) -> tuple[list[Passage], set[tup
     return passages, unseen
 
 
-def _asks(rng: random.Random, world: World, hops: int, split: str, unseen: set[tuple[str, str]]) -> Asked:
+def _asks(rng: random.Random, world: EntityWorld, hops: int, split: str, unseen: set[tuple[str, str]]) -> WorldQuestion:
     while True:
         chain = draw_chain(rng, world, hops)
         if chain is None:
@@ -68,7 +68,7 @@ def _asks(rng: random.Random, world: World, hops: int, split: str, unseen: set[t
             return asked
 
 
-def make_questions(world: World, unseen: set[tuple[str, str]], seed: int | str) -> list[dict[str, Any]]:
+def make_questions(world: EntityWorld, unseen: set[tuple[str, str]], seed: int | str) -> list[dict[str, Any]]:
     """Draw the questions: no chain of facts twice, and no text twice even if the names are left out."""
     rng = random.Random(f"musique:questions:{seed}")
     records: list[dict[str, Any]] = []

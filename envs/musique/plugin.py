@@ -13,7 +13,7 @@ from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.environment import READERS, MusiqueEnvironment
 from envs.musique.errors import MusiqueError
 from envs.musique.loader import load
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
@@ -75,19 +75,19 @@ class MusiquePlugin(EnvironmentPlugin):
         ]
 
     @staticmethod
-    def _budget(question: Question, tightness: str) -> Budget:
+    def _budget(question: MusiqueQuestion, tightness: str) -> Budget:
         if tightness == "none":  # an episode needs an end
             return Budget({"steps": 4 * question.operations + 3})
         return budget(question.operations, tightness)
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
-        question: Question = task.facts["question"]
+        question: MusiqueQuestion = task.facts["question"]
         corpus = _corpus(question.passages, task.facts["embeddings"])
         return MusiqueEnvironment(question, corpus, reader=task.facts["reader"])
 
 
-def _digest(question: Question, embeddings: str | None, reader: str) -> str:
+def _digest(question: MusiqueQuestion, embeddings: str | None, reader: str) -> str:
     """Identifies a question with what is searched for its answer, and how."""
     shared = "" if question.passages is not None else repr(load_corpus())
     return hashlib.sha256(f"{question.digest} {shared} {embeddings} {reader}".encode()).hexdigest()[:16]

@@ -10,7 +10,7 @@ from tape.protocols.search import Passage
 
 
 @dataclass(frozen=True)
-class Question:
+class MusiqueQuestion:
     """A question that takes several look-ups.
 
     Attributes:

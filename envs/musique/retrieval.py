@@ -15,10 +15,10 @@ from envs.search.errors import SearchError
 from envs.search.retrieval import Bm25
 from tape.budget import Budget, Resources
 from tape.protocols.search import Passage
-from tape.tools.variants import Variant
+from tape.tools.variants import ToolVariant
 
-RETRIEVERS: tuple[Variant, ...] = tuple(
-    Variant(f"v{number}", Resources.of(seconds=seconds, usd=usd, steps=1), quality)
+RETRIEVERS: tuple[ToolVariant, ...] = tuple(
+    ToolVariant(f"v{number}", Resources.of(seconds=seconds, usd=usd, steps=1), quality)
     for number, (quality, seconds, usd) in enumerate(
         [
             (0.1, "0.2", "0.01"),

@@ -13,7 +13,7 @@ from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.errors import MusiqueError
 from envs.musique.evidence import Gold, own_gold, public_gold
 from envs.musique.loader import load
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.search.options import Retrieval, add_arguments, gives_gold, read_options, usual_hops
 from envs.search.plugin import SearchPlugin
 from tape.protocols import Environment, Task
@@ -24,7 +24,7 @@ OWN, PUBLIC, POOLED = "musique-own-corpus", "musique", "musique-pooled"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchedQuestion:
     """A question with what is searched for its answer.
 
     Attributes:
@@ -33,7 +33,7 @@ class Asked:
         gold: What answers it.
     """
 
-    question: Question
+    question: MusiqueQuestion
     passages: tuple[Passage, ...]
     gold: Gold
 
@@ -89,7 +89,7 @@ class MusiqueSearchPlugin(SearchPlugin):
             for each in asked
         ]
 
-    def own(self, part: str) -> Sequence[Asked]:
+    def own(self, part: str) -> Sequence[SearchedQuestion]:
         """Our own questions of a part."""
         return own(part)
 
@@ -97,13 +97,13 @@ class MusiqueSearchPlugin(SearchPlugin):
         """How many hops a question over a corpus usually takes."""
         return usual_hops(corpus)
 
-    def public(self, path: Path, *, pooled: bool) -> Sequence[Asked]:
+    def public(self, path: Path, *, pooled: bool) -> Sequence[SearchedQuestion]:
         """The questions of a public file; see :func:`asked_of`."""
         return public(path, pooled=pooled)
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
-        asked: Asked = task.facts["asked"]
+        asked: SearchedQuestion = task.facts["asked"]
         retrieval: Retrieval = task.facts["retrieval"]
         return self.environment(
             task,
@@ -117,13 +117,15 @@ class MusiqueSearchPlugin(SearchPlugin):
 
 
 @lru_cache(maxsize=2)
-def own(part: str) -> tuple[Asked, ...]:
+def own(part: str) -> tuple[SearchedQuestion, ...]:
     """Our own questions of a part, over the shared corpus."""
     passages = load_corpus()
-    return tuple(Asked(question, passages, own_gold(question, passages)) for question in load_questions(part))
+    return tuple(
+        SearchedQuestion(question, passages, own_gold(question, passages)) for question in load_questions(part)
+    )
 
 
-def public(path: Path, *, pooled: bool) -> list[Asked]:
+def public(path: Path, *, pooled: bool) -> list[SearchedQuestion]:
     """The answerable questions of a file in the public MuSiQue format; see :func:`asked_of`.
 
     Raises:
@@ -132,7 +134,9 @@ def public(path: Path, *, pooled: bool) -> list[Asked]:
     return asked_of(load(path), public_gold(path), pooled=pooled)
 
 
-def asked_of(questions: Sequence[Question], golds: Mapping[str, Gold], *, pooled: bool) -> list[Asked]:
+def asked_of(
+    questions: Sequence[MusiqueQuestion], golds: Mapping[str, Gold], *, pooled: bool
+) -> list[SearchedQuestion]:
     """Questions that bring their passages, with what answers them.
 
     Args:
@@ -141,16 +145,16 @@ def asked_of(questions: Sequence[Question], golds: Mapping[str, Gold], *, pooled
         pooled: Search the passages of all questions, each once, in place of the question's own.
     """
     if not pooled:
-        return [Asked(question, question.passages or (), golds[question.id]) for question in questions]
+        return [SearchedQuestion(question, question.passages or (), golds[question.id]) for question in questions]
     ids: dict[tuple[str, str], str] = {}
     for question in questions:
         for passage in question.passages or ():
             ids.setdefault((passage.title, passage.text), f"p{len(ids) + 1}")
     corpus = tuple(Passage(id_, title, text) for (title, text), id_ in ids.items())
-    return [Asked(question, corpus, _renamed(golds[question.id], question, ids)) for question in questions]
+    return [SearchedQuestion(question, corpus, _renamed(golds[question.id], question, ids)) for question in questions]
 
 
-def _renamed(gold: Gold, question: Question, ids: Mapping[tuple[str, str], str]) -> Gold:
+def _renamed(gold: Gold, question: MusiqueQuestion, ids: Mapping[tuple[str, str], str]) -> Gold:
     names = {passage.id: ids[passage.title, passage.text] for passage in question.passages or ()}
     return Gold(tuple(names[one] for one in gold.evidence), gold.sub_questions)
 

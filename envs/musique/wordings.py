@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 
 FILES = ("people.toml", "places.toml", "things.toml")
 """The files of relations in a fixed order: what a seed generates depends on it."""
@@ -128,7 +128,7 @@ def read_relations(folder: Folder, types: Mapping[str, EntityType]) -> dict[str,
     return found
 
 
-def _relation(entry: Entry, types: Mapping[str, EntityType]) -> Relation:
+def _relation(entry: TableEntry, types: Mapping[str, EntityType]) -> Relation:
     entry.only("subjects", "answer", "symmetric", "sentences", "phrases", "questions")
     _check_name(entry)
     subjects, answer, symmetric = entry.texts("subjects"), entry.text("answer"), entry.flag("symmetric")
@@ -165,13 +165,13 @@ def read_frames_and_syllables(folder: Folder) -> tuple[Frames, Syllables]:
     )
 
 
-def _check_name(entry: Entry) -> None:
+def _check_name(entry: TableEntry) -> None:
     if re.fullmatch("[a-z]+", entry.name) is None:
         raise entry.error("", "cannot be its name; give one lower-case word")
 
 
 def _check_gaps(
-    entry: Entry, field: str, wording: str, needed: set[str], allowed: set[str] | frozenset[str] = frozenset()
+    entry: TableEntry, field: str, wording: str, needed: set[str], allowed: set[str] | frozenset[str] = frozenset()
 ) -> None:
     gaps = set(re.findall(r"\{(\w+)\}", wording))
     if re.search(r"[{}]", re.sub(r"\{\w+\}", "", wording)) or not needed <= gaps <= needed | allowed:

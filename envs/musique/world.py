@@ -33,7 +33,7 @@ _PLAIN = frozenset(VOCABULARY)
 
 
 @dataclass(frozen=True)
-class World:
+class EntityWorld:
     """Entities and what is stated of them.
 
     Attributes:
@@ -118,7 +118,7 @@ def _truth(rng: random.Random, names: Mapping[str, list[str]]) -> dict[tuple[str
     return truth
 
 
-def make_world(seed: int | str, sizes: Mapping[str, int] = SIZES) -> World:
+def make_world(seed: int | str, sizes: Mapping[str, int] = SIZES) -> EntityWorld:
     """Make a world.
 
     Args:
@@ -134,10 +134,12 @@ def make_world(seed: int | str, sizes: Mapping[str, int] = SIZES) -> World:
         for subject in names[kind]:
             known = [(relation, truth[relation, subject]) for relation in OF_TYPE[kind] if (relation, subject) in truth]
             stated[subject] = tuple(rng.sample(known, rng.randint(1, min(MOST_FACTS, len(known)))))
-    return World({name: kind for kind in TYPES for name in names[kind]}, stated, truth)
+    return EntityWorld({name: kind for kind in TYPES for name in names[kind]}, stated, truth)
 
 
-def describe(rng: random.Random, world: World, subject: str, held_out: float = 0.0) -> tuple[str, tuple[str, ...]]:
+def describe(
+    rng: random.Random, world: EntityWorld, subject: str, held_out: float = 0.0
+) -> tuple[str, tuple[str, ...]]:
     """Write the passage of an entity.
 
     Args:
@@ -170,7 +172,7 @@ def describe(rng: random.Random, world: World, subject: str, held_out: float = 0
     return " ".join(text), tuple(unseen)
 
 
-def _others(rng: random.Random, world: World, subject: str, template: str) -> dict[str, str]:
+def _others(rng: random.Random, world: EntityWorld, subject: str, template: str) -> dict[str, str]:
     fillers = {}
     for kind in TYPES:
         if f"{{{kind}}}" in template:

@@ -2,6 +2,6 @@
 
 from envs.repo_qa.errors import RepoQaError
 from envs.repo_qa.index import Repository, read_package, read_repo
-from envs.repo_qa.questions import Hop, RepoQuestion, questions
+from envs.repo_qa.questions import RepoHop, RepoQuestion, questions
 
-__all__ = ["Hop", "RepoQaError", "RepoQuestion", "Repository", "questions", "read_package", "read_repo"]
+__all__ = ["RepoHop", "RepoQaError", "RepoQuestion", "Repository", "questions", "read_package", "read_repo"]

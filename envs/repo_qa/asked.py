@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlayedQuestion:
     """A question as it is played, generated or public.
 
     Attributes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from envs.repo_qa.sources import Source
+from envs.repo_qa.sources import ParsedSource
 
 Kind = Literal["class", "function", "method"]
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,7 +32,7 @@ class Snippet:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FunctionParameter:
     """A parameter of a function.
 
     Attributes:
@@ -45,7 +45,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Call:
+class SourceCall:
     """A call in the body of a function.
 
     Attributes:
@@ -98,12 +98,12 @@ class Definition:
         return ".".join(part for part in (self.module, self.owner, self.name) if part)
 
 
-def definitions(source: Source) -> Iterator[Definition]:
+def definitions(source: ParsedSource) -> Iterator[Definition]:
     """The definitions of a file outside of functions, in the order of their lines."""
     yield from _inside(source, source.tree.body, "", 0)
 
 
-def _inside(source: Source, body: Sequence[ast.stmt], owner: str, level: int) -> Iterator[Definition]:
+def _inside(source: ParsedSource, body: Sequence[ast.stmt], owner: str, level: int) -> Iterator[Definition]:
     if level > MOST_NESTED:
         return
     for node in body:
@@ -128,7 +128,7 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def names_defined(sources: Sequence[Source]) -> Counter[str]:
+def names_defined(sources: Sequence[ParsedSource]) -> Counter[str]:
     """How often each name is defined by ``class`` or ``def`` anywhere, inside of functions too."""
     found: Counter[str] = Counter()
     todo: list[ast.stmt] = [node for source in sources for node in source.tree.body]
@@ -152,7 +152,7 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
-def snippet(source: Source, node: ast.expr) -> Snippet:
+def snippet(source: ParsedSource, node: ast.expr) -> Snippet:
     """An expression as the source has it, in one line."""
     first, last = node.lineno, node.end_lineno or node.lineno
     text = ast.get_source_segment("\n".join(source.lines[first - 1 : last]), _shifted(node, first - 1)) or ""
@@ -172,13 +172,15 @@ def _shifted(node: ast.expr, lines: int) -> ast.expr:
     return copy
 
 
-def parameters(source: Source, node: FunctionNode) -> tuple[Parameter, ...]:
+def parameters(source: ParsedSource, node: FunctionNode) -> tuple[FunctionParameter, ...]:
     """The parameters of a function that have names, in order."""
     given = node.args
     positional = [*given.posonlyargs, *given.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(given.defaults)) + list(given.defaults)
     pairs = [*zip(positional, defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    return tuple(Parameter(arg.arg, snippet(source, value) if value is not None else None) for arg, value in pairs)
+    return tuple(
+        FunctionParameter(arg.arg, snippet(source, value) if value is not None else None) for arg, value in pairs
+    )
 
 
 @dataclass(frozen=True)
@@ -192,14 +194,14 @@ class Body:
     """
 
     raised: tuple[Snippet, ...] | None
-    calls: tuple[Call, ...]
+    calls: tuple[SourceCall, ...]
     bound: frozenset[str]
 
 
 def read_body(node: FunctionNode) -> Body:
     """Read the code of a function."""
     bound: set[str] = set()
-    made: list[Call] = []
+    made: list[SourceCall] = []
     raises: list[Snippet] = []
     clear = True
     todo: list[tuple[ast.AST, bool]] = [(node.args, True), *((part, True) for part in node.body)]
@@ -216,7 +218,7 @@ def read_body(node: FunctionNode) -> Body:
         elif own and isinstance(part, ast.Call):
             words = tuple(word.arg for word in part.keywords if word.arg is not None)
             spread = len(words) < len(part.keywords)
-            made.append(Call(dotted(part.func), words, spread, part.lineno))
+            made.append(SourceCall(dotted(part.func), words, spread, part.lineno))
         todo.extend((inner, own) for inner in ast.iter_child_nodes(part))
     made.sort(key=lambda call: (call.line, call.callee, call.keywords))
     raises.sort(key=lambda one: (one.line, one.text))

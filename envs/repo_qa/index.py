@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from envs.repo_qa.definitions import Definition, definitions, names_defined
-from envs.repo_qa.passages import Shown, show
-from envs.repo_qa.sources import Place, Skipped, Source, find_package, find_repo, read_sources
+from envs.repo_qa.passages import ShownPassage, show
+from envs.repo_qa.sources import ParsedSource, Skipped, SourcePlace, find_package, find_repo, read_sources
 from tape.protocols.search import Passage
 
 MOST_IMPORTS = 20
@@ -35,10 +35,10 @@ class Repository:
         names: How often each name is defined anywhere, inside of functions too.
     """
 
-    def __init__(self, place: Place, sources: Sequence[Source], skipped: Sequence[Skipped] = ()) -> None:
+    def __init__(self, place: SourcePlace, sources: Sequence[ParsedSource], skipped: Sequence[Skipped] = ()) -> None:
         self.name, self.root = place.name, place.root
         self.skipped = tuple(skipped)
-        self.sources: Mapping[str, Source] = {source.path: source for source in sources}
+        self.sources: Mapping[str, ParsedSource] = {source.path: source for source in sources}
         self.definitions = tuple(one for source in sources for one in definitions(source))
         self.names = names_defined(sources)
         self._shown = {one.id: show(self.sources[one.path], one) for one in self.definitions}
@@ -61,7 +61,7 @@ class Repository:
         """How many files and folders are not part of it against one's will, by reason: all but tests."""
         return Counter(one.reason for one in self.skipped if one.reason != "tests")
 
-    def shown(self, definition: Definition) -> Shown:
+    def shown(self, definition: Definition) -> ShownPassage:
         """The passage of a definition, and what it shows."""
         return self._shown[definition.id]
 
@@ -69,7 +69,7 @@ class Repository:
         """The definitions of that own name, outside of functions."""
         return self._by_name.get(name, ())
 
-    def source(self, definition: Definition) -> Source:
+    def source(self, definition: Definition) -> ParsedSource:
         """The file of a definition."""
         return self.sources[definition.path]
 
@@ -129,7 +129,7 @@ class _Scope:
         stars: Modules of which everything is imported.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ParsedSource) -> None:
         self.defined: set[str] = set()
         self.imported: dict[str, tuple[str, str | None]] = {}
         self.stars: list[str] = []
@@ -167,7 +167,7 @@ def _top(tree: ast.Module) -> Iterator[ast.AST]:
             todo.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-def _target(source: Source, node: ast.ImportFrom) -> str:
+def _target(source: ParsedSource, node: ast.ImportFrom) -> str:
     """The absolute name of the module that something is imported from."""
     if not node.level:
         return node.module or ""
@@ -178,7 +178,7 @@ def _target(source: Source, node: ast.ImportFrom) -> str:
 
 
 @lru_cache(maxsize=8)
-def _read(place: Place) -> Repository:
+def _read(place: SourcePlace) -> Repository:
     return Repository(place, *read_sources(place))
 
 

@@ -13,8 +13,8 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from envs.records import Record, records_of_lines
-from envs.repo_qa.asked import Asked
+from envs.records import JsonRecord, records_of_lines
+from envs.repo_qa.asked import PlayedQuestion
 from envs.repo_qa.errors import RepoQuestionFileError
 from envs.repo_qa.index import Repository
 from tape.protocols.search import UNANSWERABLE, is_abstention
@@ -30,7 +30,7 @@ class LeftOutWarning(UserWarning):
     """Some questions or some of their evidence could not be used with the repository."""
 
 
-def load(path: Path, repository: Repository) -> list[Asked]:
+def load(path: Path, repository: Repository) -> list[PlayedQuestion]:
     """Load the questions of a file that are about a repository.
 
     A :class:`LeftOutWarning` reports how many were left out.
@@ -38,7 +38,7 @@ def load(path: Path, repository: Repository) -> list[Asked]:
     Raises:
         RepoQuestionFileError: The file, a line or a field of it is malformed, or no question is about the repository.
     """
-    found: list[Asked] = []
+    found: list[PlayedQuestion] = []
     seen: dict[str, int | str] = {}
     others: Counter[str] = Counter()
     outside = 0
@@ -80,7 +80,7 @@ def _is_about(name: str, repository: Repository) -> bool:
     return name.rstrip("/").rpartition("/")[2].removesuffix(".git").lower() in own
 
 
-def _question(record: Record, repository: Repository) -> tuple[Asked, int]:
+def _question(record: JsonRecord, repository: Repository) -> tuple[PlayedQuestion, int]:
     """A question, and how many pieces of its evidence are in no passage."""
     text, answerable = record.question().strip(), record.flag("answerable")
     answers = _answers(record, needed=answerable)
@@ -95,10 +95,10 @@ def _question(record: Record, repository: Repository) -> tuple[Asked, int]:
         evidence.update(dict.fromkeys(inside))
         missed += not inside
     own = record.text("id", "").strip() or f"line-{record.place}"
-    return Asked(own, text, answers if answerable else (), tuple(evidence), answerable), missed
+    return PlayedQuestion(own, text, answers if answerable else (), tuple(evidence), answerable), missed
 
 
-def _answers(record: Record, *, needed: bool) -> tuple[str, ...]:
+def _answers(record: JsonRecord, *, needed: bool) -> tuple[str, ...]:
     if isinstance(record.fields.get("answer"), list):
         answers = tuple(_texts(record, "answer"))
         if needed and not answers:
@@ -108,7 +108,7 @@ def _answers(record: Record, *, needed: bool) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def _passages(record: Record, place: str, repository: Repository) -> list[str]:
+def _passages(record: JsonRecord, place: str, repository: Repository) -> list[str]:
     """Ids of the passages that a ``path:line`` stands for."""
     read = _EVIDENCE.fullmatch(place)
     if read is None:
@@ -124,14 +124,14 @@ def _passages(record: Record, place: str, repository: Repository) -> list[str]:
     return [one.id for one in repository.covering(path, first, last)]
 
 
-def _check_known(record: Record, path: str, field: str, repository: Repository) -> None:
+def _check_known(record: JsonRecord, path: str, field: str, repository: Repository) -> None:
     if path not in repository.sources:
         example = short(min(repository.sources))
         problem = f"{short(path)} is no Python file of {short(repository.name)}, where paths are such as {example}"
         raise record.wrong(field, problem)
 
 
-def _texts(record: Record, name: str, *, one: bool = False) -> list[str]:
+def _texts(record: JsonRecord, name: str, *, one: bool = False) -> list[str]:
     """A list of texts, empty where it is left out."""
     value = record.fields.get(name, [])
     if one and isinstance(value, str):

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from envs.repo_qa.definitions import Definition, FunctionNode, snippet
-from envs.repo_qa.sources import Source
+from envs.repo_qa.sources import ParsedSource
 from tape.protocols.search import Passage
 
 WORDS = 60
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownPassage:
     """A passage, and which lines of the source it shows.
 
     Attributes:
@@ -53,7 +53,7 @@ def word_count(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def show(source: Source, definition: Definition) -> Shown:
+def show(source: ParsedSource, definition: Definition) -> ShownPassage:
     """The passage of a definition."""
     node = definition.node
     where = f"{definition.kind} of {definition.owner}" if definition.owner else f"in {definition.module}"
@@ -73,7 +73,7 @@ def show(source: Source, definition: Definition) -> Shown:
     else:
         whole = _add_body(lines, shown, source, node, budget)
     passage = Passage(definition.id, definition.title, "\n".join(lines))
-    return Shown(passage, shown, header_line, shortened == header, whole)
+    return ShownPassage(passage, shown, header_line, shortened == header, whole)
 
 
 def _shortened(text: str, budget: int) -> str:
@@ -84,13 +84,13 @@ def _shortened(text: str, budget: int) -> str:
     return f"{text[: ends[-1]]}{CUT}" if ends else CUT
 
 
-def _class_header(source: Source, node: ast.ClassDef) -> str:
+def _class_header(source: ParsedSource, node: ast.ClassDef) -> str:
     inside = [snippet(source, base).text for base in node.bases]
     inside += [f"{word.arg}={snippet(source, word.value).text}" for word in node.keywords if word.arg]
     return f"class {node.name}({', '.join(inside)}):" if inside else f"class {node.name}:"
 
 
-def _signature(source: Source, node: FunctionNode) -> str:
+def _signature(source: ParsedSource, node: FunctionNode) -> str:
     given = node.args
     parts: list[str] = []
 
@@ -164,7 +164,7 @@ def _add_names(lines: list[str], names: tuple[list[str], list[str]], budget: int
     return whole
 
 
-def _add_body(lines: list[str], shown: dict[int, str], source: Source, node: FunctionNode, budget: int) -> bool:
+def _add_body(lines: list[str], shown: dict[int, str], source: ParsedSource, node: FunctionNode, budget: int) -> bool:
     """Add the beginning of a body, without empty lines; whether all of it fits."""
     body = node.body
     first = body[0]

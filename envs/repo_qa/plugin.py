@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from envs.repo_qa.asked import Asked
+from envs.repo_qa.asked import PlayedQuestion
 from envs.repo_qa.errors import RepoQaError, SkippedFilesWarning
 from envs.repo_qa.index import Repository, read_package, read_repo
 from envs.repo_qa.loader import load
@@ -75,7 +75,7 @@ class RepoQaPlugin(SearchPlugin):
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
-        asked: Asked = task.facts["asked"]
+        asked: PlayedQuestion = task.facts["asked"]
         retrieval: Retrieval = task.facts["retrieval"]
         return self.environment(
             task,
@@ -89,7 +89,7 @@ class RepoQaPlugin(SearchPlugin):
         )
 
 
-def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> tuple[list[Asked], str]:
+def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> tuple[list[PlayedQuestion], str]:
     """The questions, and the name of their set."""
     if file := options.get("questions"):
         if options.get("part"):
@@ -106,9 +106,9 @@ def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> t
     return [_as_asked(each) for each in made], f"{repository.name}-generated-{part}"
 
 
-def _as_asked(made: RepoQuestion) -> Asked:
+def _as_asked(made: RepoQuestion) -> PlayedQuestion:
     common = (made.id, made.text, made.answers, made.evidence, made.answerable)
-    return Asked(*common, made.kind, len(made.hops), made.sub_questions, made.heldout)
+    return PlayedQuestion(*common, made.kind, len(made.hops), made.sub_questions, made.heldout)
 
 
 def _where(options: Mapping[str, Any]) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from envs.repo_qa.errors import RepoQaError
 from envs.repo_qa.index import Repository
-from envs.repo_qa.relations import Evidence, Fact, Facts
+from envs.repo_qa.relations import CodeFact, FactEvidence, Facts
 from envs.repo_qa.wordings import ARGUMENTS, WORDINGS, Wordings, chosen, wording
 from envs.search.metrics import normalise
 from tape.protocols.search import UNANSWERABLE
@@ -65,7 +65,7 @@ no second hop: the passage that states the class states its module."""
 
 
 @dataclass(frozen=True)
-class Hop:
+class RepoHop:
     """One step of a question.
 
     Attributes:
@@ -80,7 +80,7 @@ class Hop:
     subject: str
     question: str
     answer: str
-    evidence: Evidence
+    evidence: FactEvidence
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class RepoQuestion:
     text: str
     answers: tuple[str, ...]
     kind: str
-    hops: tuple[Hop, ...]
+    hops: tuple[RepoHop, ...]
     part: Part
     heldout: bool
     answerable: bool = True
@@ -132,11 +132,11 @@ class _Candidate:
     """
 
     kind: str
-    facts: tuple[Fact, ...]
+    facts: tuple[CodeFact, ...]
     argument: str = ""
     swapped: int = -1
     name: str = ""
-    evidence: Evidence | None = None
+    evidence: FactEvidence | None = None
 
     @property
     def answer(self) -> str:
@@ -220,12 +220,12 @@ class _Maker:
         for shape in SHAPES:
             yield [_Candidate("-".join(shape), chain) for chain in self._chains(shape)]
 
-    def _chains(self, shape: Sequence[str]) -> Iterator[tuple[Fact, ...]]:
+    def _chains(self, shape: Sequence[str]) -> Iterator[tuple[CodeFact, ...]]:
         for fact in self._facts.all:
             if fact.relation == shape[0] and self._mine(fact):
                 yield from self._longer((fact,), shape[1:])
 
-    def _longer(self, chain: tuple[Fact, ...], rest: Sequence[str]) -> Iterator[tuple[Fact, ...]]:
+    def _longer(self, chain: tuple[CodeFact, ...], rest: Sequence[str]) -> Iterator[tuple[CodeFact, ...]]:
         if not rest:
             yield chain
             return
@@ -236,7 +236,7 @@ class _Maker:
             if fact.relation == rest[0]:
                 yield from self._longer((*chain, fact), rest[1:])
 
-    def _mine(self, fact: Fact) -> bool:
+    def _mine(self, fact: CodeFact) -> bool:
         """Whether questions that begin with a definition belong to the part."""
         number = hashlib.sha256(fact.subject.title.encode()).digest()[0]
         return PARTS[number % len(PARTS)] == self._part
@@ -249,7 +249,7 @@ class _Maker:
         yield list(self._other_keyword())
         yield list(self._other_class())
 
-    def _rng(self, kind: str, chain: Sequence[Fact]) -> random.Random:
+    def _rng(self, kind: str, chain: Sequence[CodeFact]) -> random.Random:
         return random.Random(derive(self._seed, "repo_qa", "swap", kind, *_titles(chain)))
 
     def _other_parameter(self, shape: tuple[str, ...], words: Sequence[str]) -> Iterator[_Candidate]:
@@ -280,7 +280,7 @@ class _Maker:
             method = chain[0].subject
             other = self._rng(kind, chain).choice(classes)
             if method.kind == "method" and method.name not in self._facts.members(other):
-                evidence = Evidence(other.id, other.path, other.line, self._repository.shown(other).header.strip())
+                evidence = FactEvidence(other.id, other.path, other.line, self._repository.shown(other).header.strip())
                 yield _Candidate(kind, chain, "", 0, f"{other.name}.{method.name}", evidence)
 
     # --- words
@@ -289,7 +289,7 @@ class _Maker:
         """The question in words; None where its text gives something away."""
         words, rng = wording(), random.Random(derive(self._seed, "repo_qa", "words", one.kind, *_key(one)))
         heldout = False
-        hops: list[Hop] = []
+        hops: list[RepoHop] = []
         text = ""
         for position, fact in enumerate(one.facts):
             worded, last = words.relations[fact.relation], position == len(one.facts) - 1
@@ -305,7 +305,7 @@ class _Maker:
             question = own.format(x=words.names[fact.subject.kind].format(name=name), **gaps)
             answer = UNANSWERABLE if swapped else fact.answers[0]
             evidence = one.evidence or fact.evidence if swapped else fact.evidence
-            hops.append(Hop(fact.relation, name, question, answer, evidence))
+            hops.append(RepoHop(fact.relation, name, question, answer, evidence))
             if swapped:
                 hidden = [other.answers[0] for other in one.facts[:-1] if one.swapped != 0]
                 rest = one.facts[position + 1 :]
@@ -325,7 +325,7 @@ class _Maker:
         )
 
     def _further(
-        self, rng: random.Random, text: str, fact: Fact, gaps: Mapping[str, str], last: bool
+        self, rng: random.Random, text: str, fact: CodeFact, gaps: Mapping[str, str], last: bool
     ) -> tuple[str, bool]:
         """A text with one more step around it, and whether its wording is held out."""
         worded = wording().relations[fact.relation]
@@ -334,12 +334,12 @@ class _Maker:
         return form.format(x=text, **gaps), form == group[-1]
 
 
-def _gaps(fact: Fact, argument: str = "") -> dict[str, str]:
+def _gaps(fact: CodeFact, argument: str = "") -> dict[str, str]:
     """What fills a wording beside the subject: the fact's argument, or another one."""
     return {gap: argument or fact.argument for gap in [ARGUMENTS.get(fact.relation)] if gap}
 
 
-def _titles(chain: Sequence[Fact]) -> list[str]:
+def _titles(chain: Sequence[CodeFact]) -> list[str]:
     return [part for fact in chain for part in (fact.relation, fact.subject.title, fact.argument)]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from envs.repo_qa.definitions import (
     Body,
     Definition,
-    Parameter,
+    FunctionParameter,
     Snippet,
     dotted,
     parameters,
@@ -36,7 +36,7 @@ _ACCESSORS = ("property", "cached_property", "setter", "getter", "deleter", "ove
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FactEvidence:
     """Where a fact is stated.
 
     Attributes:
@@ -53,7 +53,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Fact:
+class CodeFact:
     """A relation of a definition that has one answer.
 
     Attributes:
@@ -70,7 +70,7 @@ class Fact:
     argument: str
     target: Definition | None
     answers: tuple[str, ...]
-    evidence: Evidence
+    evidence: FactEvidence
 
 
 class Facts:
@@ -82,7 +82,7 @@ class Facts:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self.parameters: dict[str, tuple[Parameter, ...]] = {}
+        self.parameters: dict[str, tuple[FunctionParameter, ...]] = {}
         self.bodies: dict[str, Body] = {}
         for one in repository.definitions:
             if not isinstance(one.node, ast.ClassDef):
@@ -96,13 +96,13 @@ class Facts:
                 self._read_bases(one, one.node)
         self._raisers = self._read_raisers()
         self._about = {one.id: tuple(self._of(one)) for one in repository.definitions}
-        self.all: tuple[Fact, ...] = tuple(fact for found in self._about.values() for fact in found)
+        self.all: tuple[CodeFact, ...] = tuple(fact for found in self._about.values() for fact in found)
 
-    def about(self, one: Definition) -> tuple[Fact, ...]:
+    def about(self, one: Definition) -> tuple[CodeFact, ...]:
         """The facts about a definition, in a fixed order."""
         return self._about[one.id]
 
-    def _of(self, one: Definition) -> Iterator[Fact]:
+    def _of(self, one: Definition) -> Iterator[CodeFact]:
         if self.name(one) is None:
             return
         if isinstance(one.node, ast.ClassDef):
@@ -193,13 +193,13 @@ class Facts:
         found = self._repository.resolve(one.module, name)
         return found if found is not None and found.kind == "class" else None
 
-    def _base(self, one: Definition) -> Iterator[Fact]:
+    def _base(self, one: Definition) -> Iterator[CodeFact]:
         if one.id not in self.bases:
             return
         what, target = self.bases[one.id]
         yield from self._fact("base", one, "", target, _named(what.text, target), one, what.line, header=True)
 
-    def _subclass(self, one: Definition) -> Iterator[Fact]:
+    def _subclass(self, one: Definition) -> Iterator[CodeFact]:
         children = self._children.get(one.id, [])
         if len(children) == 1 and not self._child_names[one.name]:
             child = children[0]
@@ -224,7 +224,7 @@ class Facts:
                     unclear.add(one.module)
         return {key: raisers for key, raisers in found.items() if key[1] not in unclear}
 
-    def _raiser(self, one: Definition) -> Iterator[Fact]:
+    def _raiser(self, one: Definition) -> Iterator[CodeFact]:
         for (target, module), raisers in self._raisers.items():
             if target == one.id and len(raisers) == 1:
                 function, where = raisers[0]
@@ -240,18 +240,18 @@ class Facts:
             return None
         return self._repository.resolve(one.module, name)
 
-    def _class_of(self, one: Definition) -> Iterator[Fact]:
+    def _class_of(self, one: Definition) -> Iterator[CodeFact]:
         if self._repository.names[one.name] != 1 or "." in one.owner:
             return
         classes = [other for other in self._repository.named(one.owner) if other.path == one.path]
         if len(classes) == 1:
             yield from self._fact("class_of", one, "", classes[0], (one.owner,), one, one.line)
 
-    def _module(self, one: Definition) -> Iterator[Fact]:
+    def _module(self, one: Definition) -> Iterator[CodeFact]:
         if not one.owner:
             yield from self._fact("module", one, "", None, (one.module, one.path), one, one.line)
 
-    def _raises(self, one: Definition) -> Iterator[Fact]:
+    def _raises(self, one: Definition) -> Iterator[CodeFact]:
         names = self.bodies[one.id].raised
         if not names or len({name.text.rpartition(".")[2] for name in names}) != 1:
             return
@@ -262,7 +262,7 @@ class Facts:
             return
         yield from self._fact("raises", one, "", target, _named(names[0].text, target), one, names[0].line)
 
-    def _calls(self, one: Definition) -> Iterator[Fact]:
+    def _calls(self, one: Definition) -> Iterator[CodeFact]:
         made = self.bodies[one.id].calls
         if any(call.spread for call in made):
             return
@@ -279,7 +279,7 @@ class Facts:
                     yield from self._fact("calls", one, keyword, target, (target.name,), one, call.line)
                     break
 
-    def _defaults(self, one: Definition) -> Iterator[Fact]:
+    def _defaults(self, one: Definition) -> Iterator[CodeFact]:
         header = self._repository.shown(one).header
         for name, default in ((each.name, each.default) for each in self.parameters[one.id]):
             spellings = () if default is None else _spellings(default.text)
@@ -288,7 +288,7 @@ class Facts:
             if re.search(rf"\b{re.escape(name)}\b[^,]*=\s?{re.escape(default.text)}(?!\w)", header):
                 yield from self._fact("default", one, name, None, spellings, one, default.line, header=True)
 
-    def _returns(self, one: Definition) -> Iterator[Fact]:
+    def _returns(self, one: Definition) -> Iterator[CodeFact]:
         returns = getattr(one.node, "returns", None)
         if returns is not None:
             what = snippet(self._repository.source(one), returns)
@@ -306,15 +306,15 @@ class Facts:
         line: int,
         *,
         header: bool = False,
-    ) -> Iterator[Fact]:
+    ) -> Iterator[CodeFact]:
         """A fact, where its passage shows it and its answer is unambiguous."""
         shown = self._repository.shown(where)
         says = shown.header if header else shown.lines.get(line, "")
         if target is not None and self.name(target) != answers[0]:
             return
         if re.search(rf"(?<!\w){re.escape(answers[0])}(?!\w)", says) and all(normalise(answer) for answer in answers):
-            evidence = Evidence(where.id, where.path, line, says.strip())
-            yield Fact(relation, subject, argument, target, answers, evidence)
+            evidence = FactEvidence(where.id, where.path, line, says.strip())
+            yield CodeFact(relation, subject, argument, target, answers, evidence)
 
 
 def _named(text: str, target: Definition | None) -> tuple[str, ...]:

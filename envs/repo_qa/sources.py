@@ -39,7 +39,7 @@ square, or decode to another text than the file shows."""
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """Where sources are.
 
     Attributes:
@@ -54,7 +54,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Source:
+class ParsedSource:
     """One parsed file.
 
     Attributes:
@@ -85,7 +85,7 @@ class Skipped:
     reason: str
 
 
-def find_package(name: str) -> Place:
+def find_package(name: str) -> SourcePlace:
     """Locate an installed package or module by the name that it is imported by; nothing is imported.
 
     Raises:
@@ -101,10 +101,10 @@ def find_package(name: str) -> Place:
             raise RepoQaError(f"the package {'.'.join(parts[: number - 1])!r} holds no {part!r}; looked in {top}")
         top = folder if folder.is_dir() else file
     root = top.parents[len(parts) - 1]
-    return Place(name, root, top)
+    return SourcePlace(name, root, top)
 
 
-def find_repo(folder: Path) -> Place:
+def find_repo(folder: Path) -> SourcePlace:
     """A folder with sources.
 
     Raises:
@@ -119,7 +119,7 @@ def find_repo(folder: Path) -> Place:
         if isinstance(problem, RepoQaError):
             raise
         raise RepoQaError(f"--repo {short(str(folder))} cannot be read: {problem}; name a folder") from problem
-    return Place(root.name or "root", root, root)
+    return SourcePlace(root.name or "root", root, root)
 
 
 def _located(name: str) -> Path:
@@ -156,7 +156,7 @@ def _installed() -> list[str]:
     return sorted(packages_distributions())
 
 
-def read_sources(place: Place) -> tuple[tuple[Source, ...], tuple[Skipped, ...]]:
+def read_sources(place: SourcePlace) -> tuple[tuple[ParsedSource, ...], tuple[Skipped, ...]]:
     """Read and parse all sources of a place, in the order of their paths.
 
     Links are not followed, neither out of the folder nor inside of it. Folders that begin with a dot, ``__pycache__``,
@@ -169,7 +169,7 @@ def read_sources(place: Place) -> tuple[tuple[Source, ...], tuple[Skipped, ...]]
         RepoQaError: There are no usable sources, or too many.
     """
     skipped: list[Skipped] = []
-    found: list[Source] = []
+    found: list[ParsedSource] = []
     for number, file in enumerate(_files(place, skipped), 1):
         if number > MOST_FILES:
             raise RepoQaError(f"{place.top}: more than {MOST_FILES} Python files; name one of its folders")
@@ -193,7 +193,7 @@ class _UnusableError(Exception):
     """Why a file cannot be used."""
 
 
-def _files(place: Place, skipped: list[Skipped]) -> Iterator[Path]:
+def _files(place: SourcePlace, skipped: list[Skipped]) -> Iterator[Path]:
     """The Python files, by path; what is no file or stands in a folder that is left out is noted."""
     if place.top.is_file():
         yield place.top
@@ -255,7 +255,7 @@ def _sort_out(path: Path, kind: str, note: Callable[[Path, str], None], files: l
         files.append(path)
 
 
-def _parsed(file: Path, path: str, place: Place) -> Source:
+def _parsed(file: Path, path: str, place: SourcePlace) -> ParsedSource:
     """Read and parse one file.
 
     Raises:
@@ -274,7 +274,7 @@ def _parsed(file: Path, path: str, place: Place) -> Source:
         deep = "too many" in str(error)  # "too many statically nested blocks", "too many nested parentheses"
         raise _UnusableError("nested too deep" if deep else "a syntax error") from None
     lines = tuple(io.StringIO(text, newline=None).read().split("\n"))
-    return Source(path, _module_name(file, place), lines, tree, file.name == "__init__.py")
+    return ParsedSource(path, _module_name(file, place), lines, tree, file.name == "__init__.py")
 
 
 def _text(file: Path) -> str:
@@ -305,7 +305,7 @@ def _text(file: Path) -> str:
         raise _UnusableError("no text in its declared encoding") from None
 
 
-def _module_name(file: Path, place: Place) -> str:
+def _module_name(file: Path, place: SourcePlace) -> str:
     """The dotted name: from the outermost folder of an unbroken chain of packages, else from the root."""
     parts = list(file.relative_to(place.root).parts)
     parts[-1] = parts[-1].removesuffix(".py")

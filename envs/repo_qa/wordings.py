@@ -21,7 +21,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal, get_args
 
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 
 FILE = "wordings.toml"
 Wordings = Literal["trained", "heldout", "all"]
@@ -91,14 +91,14 @@ def read_wordings(folder: Folder) -> Wording:
     return Wording(found, {kind: names.text(kind) for kind in KINDS})
 
 
-def _group(entry: Entry, field: str, needed: set[str]) -> tuple[str, ...]:
+def _group(entry: TableEntry, field: str, needed: set[str]) -> tuple[str, ...]:
     group = entry.texts(field, least=2)
     for text in group:
         _check(entry, field, text, needed)
     return group
 
 
-def _check(entry: Entry, field: str, text: str, needed: set[str]) -> None:
+def _check(entry: TableEntry, field: str, text: str, needed: set[str]) -> None:
     gaps = _GAP.findall(text)
     if sorted(gaps) != sorted(needed) or _GAP.sub("", text).count("{") or _GAP.sub("", text).count("}"):
         wanted = ", ".join(f"{{{gap}}}" for gap in sorted(needed))

@@ -62,7 +62,7 @@ _LOOKS = re.compile(r"look around|inventory|task")
 shows, a question among it, so a plan that does it needs it although nothing seems to come of it."""
 
 
-class Command(NamedTuple):
+class ScienceCommand(NamedTuple):
     """A command taken apart.
 
     Attributes:
@@ -74,16 +74,18 @@ class Command(NamedTuple):
     things: tuple[str, ...]
 
 
-def read_command(action: Action) -> Command | None:
+def read_command(action: Action) -> ScienceCommand | None:
     """A command taken apart; None where it is of no known form."""
     text = " ".join(action.split())
     if _ROUTINE.fullmatch(text):
-        return Command("", ())
+        return ScienceCommand("", ())
     if _NUMBER.fullmatch(text):
-        return Command("answer", ())
+        return ScienceCommand("answer", ())
     for form in (_MOVE, _DROP, *_TWO, _ONE):
         if match := form.fullmatch(text):
-            return Command(match["verb"], tuple(thing for name in ("a", "b") if (thing := match.groupdict().get(name))))
+            return ScienceCommand(
+                match["verb"], tuple(thing for name in ("a", "b") if (thing := match.groupdict().get(name)))
+            )
     return None
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from envs.scienceworld.chances import weigh
 from envs.scienceworld.commands import ASKED, ScienceCommands
-from envs.scienceworld.grounded import Grounded, establishing, exploring
+from envs.scienceworld.grounded import SeenRooms, establishing, exploring
 from envs.scienceworld.mismatch import Experiment, PathNeeds
-from envs.scienceworld.predicates import Shown
+from envs.scienceworld.predicates import ShownState
 from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.choice.graph import PlanGraph
@@ -111,11 +111,11 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
 
     def ground(self, state: State) -> Assignment:
         """What descriptions show, of other rooms the last ones; what was not seen is unknown."""
-        return Grounded(as_state(state))
+        return SeenRooms(as_state(state))
 
     def purpose(self, state: State) -> Assignment:
         """Where the agent is, what it carries and focused on, and what it has connected."""
-        return dict(Shown(as_state(state)))
+        return dict(ShownState(as_state(state)))
 
     def goals(self) -> Sequence[Assignment]:
         """No predicate shows when an experiment is done: the score does, see :meth:`worth`."""
@@ -144,7 +144,7 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
             return action in here.rejected
         known = self.ground(here)
         effects = self.effects(action, known)
-        if any(p.name == "focused" and p not in {*Shown(here)} for p in effects):
+        if any(p.name == "focused" and p not in {*ShownState(here)} for p in effects):
             return False  # another name may mean another thing
         return bool(effects) and all(value is not None and known.get(p) is value for p, value in effects.items())
 

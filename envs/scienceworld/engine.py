@@ -40,7 +40,7 @@ _JAVA_OPTIONS = (
 )
 
 
-class View(NamedTuple):
+class SimulatorView(NamedTuple):
     """What the simulator shows after an action.
 
     Attributes:
@@ -58,7 +58,7 @@ class View(NamedTuple):
     done: bool
 
 
-class Game:
+class ScienceGame:
     """One game.
 
     Args:
@@ -91,7 +91,7 @@ class Game:
         except _java_errors() as error:
             raise self._jvm.failed(f"{what} {self.task}, variation {self.variation}", error) from error
 
-    def reset(self) -> View:
+    def reset(self) -> SimulatorView:
         """Start the game, or start it again.
 
         It is loaded anew, since the simulator's own reset draws the world once more from where its chance stands. So
@@ -104,7 +104,7 @@ class Game:
             self._server.reset()
         return self.step("look around")
 
-    def step(self, text: str) -> View:
+    def step(self, text: str) -> SimulatorView:
         """Type a command.
 
         Raises:
@@ -116,7 +116,7 @@ class Game:
             # As the package has it: below zero the task cannot be completed any more.
             done = bool(self._server.getCompleted()) or score < 0
             look, held = str(self._server.freeActionLook()), str(self._server.freeActionInventory())
-        return View(answer, look, held, score, done)
+        return SimulatorView(answer, look, held, score, done)
 
     def valid_actions(self) -> list[str]:
         """All commands that the simulator would accept now, up to thousands; it takes up to a third of a second."""

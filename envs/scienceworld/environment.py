@@ -17,7 +17,7 @@ from dataclasses import replace
 from envs.scienceworld import reading
 from envs.scienceworld.commands import joins
 from envs.scienceworld.domain import STEP, ScienceWorldDomain
-from envs.scienceworld.engine import Game, View
+from envs.scienceworld.engine import ScienceGame, SimulatorView
 from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.state import FULL_SCORE, MOST_HISTORY, MOST_REFUSED, ScienceState, ScienceTask
 from envs.scienceworld.things import every_name, read_things
@@ -42,7 +42,7 @@ class ScienceWorldEnvironment(Environment):
     domain: ScienceWorldDomain
 
     def __init__(self, task: str, variation: int = 0, simplification: str = "easy") -> None:
-        self._game: Game | None = Game(task, variation, simplification)
+        self._game: ScienceGame | None = ScienceGame(task, variation, simplification)
         self.task = ScienceTask(task, variation, simplification, _sentence(self._game.description))
         self.domain = ScienceWorldDomain(self.task)
         self._state: ScienceState | None = None
@@ -62,7 +62,7 @@ class ScienceWorldEnvironment(Environment):
         return ScienceAdapter(self.domain.task)
 
     @property
-    def game(self) -> Game:
+    def game(self) -> ScienceGame:
         """The simulator, for tests and measurements: no agent may see it.
 
         Raises:
@@ -87,7 +87,7 @@ class ScienceWorldEnvironment(Environment):
         """Start the game; there is no chance in it, so the seed is not used."""
         del seed
         if self._game is None:
-            self._game = Game(self.task.name, self.task.variation, self.task.simplification)
+            self._game = ScienceGame(self.task.name, self.task.variation, self.task.simplification)
         self._state = started(self.task, self._game.reset())
         self._learn_rooms()
         return Observation(self._state.observation, self._state)
@@ -143,7 +143,7 @@ class ScienceWorldEnvironment(Environment):
         self._game, self._state = None, None
 
 
-def started(task: ScienceTask, view: View) -> ScienceState:
+def started(task: ScienceTask, view: SimulatorView) -> ScienceState:
     """What is known at the start."""
     held = reading.read_inventory(view.inventory)
     return ScienceState(
@@ -151,7 +151,7 @@ def started(task: ScienceTask, view: View) -> ScienceState:
     )
 
 
-def after(state: ScienceState, action: Action, view: View) -> ScienceState:
+def after(state: ScienceState, action: Action, view: SimulatorView) -> ScienceState:
     """What is known after a command (the projector z: everything in the answer is read here)."""
     held, focused = reading.read_inventory(view.inventory), reading.focus(view.text)
     known = replace(
@@ -184,7 +184,7 @@ def after(state: ScienceState, action: Action, view: View) -> ScienceState:
     )
 
 
-def _listed(view: View, held: tuple[str, ...]) -> tuple[str, ...]:
+def _listed(view: SimulatorView, held: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the things in the room and among what is carried."""
     return every_name(read_things((*reading.read_room(view.look).things, *held)))
 

@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from envs.scienceworld import changes
-from envs.scienceworld.engine import Game
+from envs.scienceworld.engine import ScienceGame
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.state import ScienceState
 from tape.protocols import Action
@@ -37,7 +37,7 @@ def gold_path(task: str, variation: int, simplification: str) -> tuple[GoldStep,
     Raises:
         ScienceWorldError: There is no such task or variation.
     """
-    game = Game(task, variation, simplification, gold=True)
+    game = ScienceGame(task, variation, simplification, gold=True)
     actions = game.gold()
     game.close()
     # Played as agents play it: listing valid actions on the way moves the simulator's chance on.

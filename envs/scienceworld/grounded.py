@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from envs.scienceworld.commands import ASKED, CHANGES, door, names_of
-from envs.scienceworld.predicates import Shown
+from envs.scienceworld.predicates import ShownState
 from envs.scienceworld.reading import read_room
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import plain, read_things
@@ -13,10 +13,10 @@ from tape.protocols import Action
 from tape.protocols.predicates import Predicate, QueryMacro
 
 
-class Grounded(Shown):
+class SeenRooms(ShownState):
     """What a state shows, and what was seen of other rooms when the agent was last in them.
 
-    Beside :class:`Shown` it lists whether a question is open, ``reach`` of all that is in sight, ``held`` of all
+    Beside :class:`ShownState` it lists whether a question is open, ``reach`` of all that is in sight, ``held`` of all
     that is carried, at any depth, ``open`` of the doors here, and of every room that the agent has been in ``visited``,
     ``way(ROOM, ROOM)``, and ``stands(THING, ROOM)`` of what stays as it is: no substances, which melt, and no living
     things, which grow.
@@ -83,7 +83,7 @@ def establishing(state: ScienceState, predicate: Predicate, value: bool) -> Sequ
         return []
     if predicate.name == "open" and room in (plain(to) for to, _ in state.room.doors):
         return [f"open door to {room}"]
-    known = Grounded(state)
+    known = SeenRooms(state)
     seen = [p.args for p in known if p.name in ("stands", "way")]
     beside = [at for at, to in seen if to == room]
     places = {"at": [name], "open": beside, "door": beside, "reach": [at for n, at in seen if n == name]}
@@ -91,7 +91,7 @@ def establishing(state: ScienceState, predicate: Predicate, value: bool) -> Sequ
     return None if there is None else _way(known, here, there, teleports=_teleports(state))
 
 
-def _way(known: Grounded, here: str, there: str, *, teleports: bool) -> Sequence[Action] | None:
+def _way(known: SeenRooms, here: str, there: str, *, teleports: bool) -> Sequence[Action] | None:
     """How to get into a room: by teleporting, else through open doors that were seen; None where no way is known."""
     if teleports:
         return [f"teleport to {there}"]

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from envs.scienceworld.engine import Game, task_table
+from envs.scienceworld.engine import ScienceGame, task_table
 from envs.scienceworld.gold import gold_path
 from envs.scienceworld.state import FULL_SCORE
 from envs.scienceworld.tasks import DATA
@@ -25,7 +25,7 @@ def gold_length(task: str, variation: int) -> tuple[int, int]:
 
 def measure(task: str, topic: str, title: str, each: int) -> dict[str, Any]:
     """The file's entry for a task."""
-    game = Game(task, 0, SIMPLIFICATION)
+    game = ScienceGame(task, 0, SIMPLIFICATION)
     splits = game.splits()
     game.close()
     gold = {}

@@ -9,7 +9,7 @@ from typing import Any
 from envs.scienceworld.engine import require_playable
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.errors import ScienceWorldError
-from envs.scienceworld.simulator_model import SimulatorWorldModel
+from envs.scienceworld.simulator_model import ScienceSimulator
 from envs.scienceworld.tasks import GROUPS, SPLITS, TaskInfo, chosen, named
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
@@ -84,7 +84,7 @@ class ScienceWorldPlugin(EnvironmentPlugin):
     def simulator(self, environment: Environment) -> WorldModel:
         """The simulator itself: it brings a second game into the state and takes the action there."""
         assert isinstance(environment, ScienceWorldEnvironment)
-        return SimulatorWorldModel(environment.task)
+        return ScienceSimulator(environment.task)
 
 
 def task_of(info: TaskInfo, variation: int, simplification: str = "easy", limit: int = LIMIT) -> Task:

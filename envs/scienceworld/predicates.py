@@ -127,7 +127,7 @@ def sentence(predicate: Predicate, *, value: bool = True) -> str:
     return f"The {a} is {no}in the {b[0]}"
 
 
-class Shown(Mapping[Predicate, bool]):
+class ShownState(Mapping[Predicate, bool]):
     """What a state shows: sound, and silent about what is out of sight.
 
     A sentence may hold any words where a name should be. So a denial is certified only of names that exist:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from envs.scienceworld import changes
 from envs.scienceworld.changes import target_of
 from envs.scienceworld.domain import as_state
-from envs.scienceworld.predicates import Shown
+from envs.scienceworld.predicates import ShownState
 from envs.scienceworld.prompts.chat_text import RULES, known, task_line
 from envs.scienceworld.reading import refused
 from envs.scienceworld.state import ScienceTask
@@ -122,5 +122,5 @@ class ScienceAdapter:
         return Operators(chains, LmRealize(self._prompts, tools), self.validator(tools), chains)
 
 
-def _shown(state: State) -> Shown:
-    return Shown(as_state(state))
+def _shown(state: State) -> ShownState:
+    return ShownState(as_state(state))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.scienceworld.domain import as_state
-from envs.scienceworld.engine import Game
+from envs.scienceworld.engine import ScienceGame
 from envs.scienceworld.environment import after
 from envs.scienceworld.reading import refused
 from envs.scienceworld.state import ScienceState, ScienceTask
 from tape.protocols import Action, Prediction, State
 
 
-class SimulatorWorldModel:
+class ScienceSimulator:
     """Exact transitions: a second game is brought into the state by typing all that led there.
 
     Rooms that the agent has not been to are known to it, so it is no model that an agent could have.
@@ -23,7 +23,7 @@ class SimulatorWorldModel:
 
     def __init__(self, task: ScienceTask) -> None:
         self._task = task
-        self._game: Game | None = None
+        self._game: ScienceGame | None = None
         self._at: ScienceState | None = None
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
@@ -52,11 +52,11 @@ class SimulatorWorldModel:
         self._at = after(state, action, view)
         return None if refused(view.text) else self._at
 
-    def _brought_to(self, state: ScienceState) -> Game:
+    def _brought_to(self, state: ScienceState) -> ScienceGame:
         """The second game, in a state."""
         typed = self._at.path if self._at is not None else ()
         if self._game is None:
-            self._game = Game(self._task.name, self._task.variation, self._task.simplification)
+            self._game = ScienceGame(self._task.name, self._task.variation, self._task.simplification)
         if self._at is None or state.path[: len(typed)] != typed:
             self._game.reset()
             typed = ()

@@ -59,7 +59,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SearchAnswer:
     """The answer, which ends the episode."""
 
     text: str
@@ -134,14 +134,14 @@ class PassageSearchDomain(Domain, SearchTask):
         """The mean sum of sizes of so many passages; see :meth:`envs.search.Index.typical`."""
         return self._corpus.typical(depth, size)
 
-    def parse(self, action: Action) -> Search | Answer:
+    def parse(self, action: Action) -> Search | SearchAnswer:
         """Read an action.
 
         Raises:
             SearchError: It is none.
         """
         if found := _ANSWER.fullmatch(action):
-            return Answer(_line(found[1], "answer"))
+            return SearchAnswer(_line(found[1], "answer"))
         if found := _SEARCH.fullmatch(action):
             return Search(self.option(found[1]).name, _line(found[2], "query"))
         example = self.options()[0].name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.search.domain import LONGEST, STEP, Answer, PassageSearchDomain, SearchObservation, SearchState
+from envs.search.domain import LONGEST, STEP, PassageSearchDomain, SearchAnswer, SearchObservation, SearchState
 from envs.search.errors import SearchError
 from envs.search.index import Index
 from envs.search.metrics import exact_match, f1, meteor_exact_stem, rouge1
@@ -94,7 +94,7 @@ class SearchEnvironment(Environment):
         parsed = self.domain.parse(action)
         if self._state.answer is not None:
             raise SearchError("the answer has been given, which ends the episode; reset the environment")
-        if isinstance(parsed, Answer):
+        if isinstance(parsed, SearchAnswer):
             self._state = SearchState(self._state.found, parsed.text)
             return SearchObservation(f"answered: {parsed.text}", (), self._state), STEP
         option = self.domain.option(parsed.option)

@@ -15,7 +15,7 @@ from envs.sokoban.state import ACTIONS, Level, State
 from tape.protocols import Plan
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.protocols.role_cases import (
-    Judged,
+    JudgedAnswer,
     RoleCase,
     chat_only,
     choice_case,
@@ -139,12 +139,12 @@ def _rollout(level: Level, form: PromptFormat, rng: random.Random, name: str) ->
     request = form.rollout_request(here, actions)
     assert request is not None, "general models predict whole plans"
 
-    def judge(text: str) -> Judged:
+    def judge(text: str) -> JudgedAnswer:
         verdict = judged_by(lambda text: form.read_rollout(here, actions, text), lambda found: found == truth)(text)
         states = form.read_rollout(here, actions, text) if verdict.valid else []
         # A rollout goes to its end, or to a blocked move.
         whole = len(states) == len(actions) or states[-1:] == [None]
-        return verdict if whole else Judged(False, False, verdict.why)
+        return verdict if whole else JudgedAnswer(False, False, verdict.why)
 
     return RoleCase("rollout", name, request, judge, json.dumps(outcomes))
 

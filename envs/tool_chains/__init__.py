@@ -2,6 +2,6 @@
 
 from envs.tool_chains.environment import ToolChainsEnvironment
 from envs.tool_chains.generator import generate
-from envs.tool_chains.problem import Problem
+from envs.tool_chains.problem import ChainProblem
 
-__all__ = ["Problem", "ToolChainsEnvironment", "generate"]
+__all__ = ["ChainProblem", "ToolChainsEnvironment", "generate"]

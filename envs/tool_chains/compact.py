@@ -8,7 +8,7 @@ from functools import cache
 
 from envs.tool_chains.words import PARTS, all_specs, type_name, words
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import State
 from tape.tools.typed.domain import as_typed
 from tape.tools.typed.prompts.common import LONGEST_REQUEST, TypedFormat
@@ -65,7 +65,7 @@ class ReadingFormat(TypedFormat):
             raise ConfigError(
                 "this model reads requests of our own problems alone; for tools of your own take a general model"
             )
-        return Request(_text(prompt(request)), 12, constraint=Choice(tuple(map(_goal, self._goals))), role="project")
+        return Request(_text(prompt(request)), 12, constraint=OneOf(tuple(map(_goal, self._goals))), role="project")
 
     def read_project(self, state: State, text: str) -> TypedState:
         """The state with what is wanted."""
@@ -77,7 +77,7 @@ class ReadingFormat(TypedFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Every end is the one that is wanted: the exact planner makes no other."""
         del state
-        return Request("-> ", 1, constraint=Choice((_text(["->"]),)), role="score"), {_text(["->"]): 1.0}
+        return Request("-> ", 1, constraint=OneOf((_text(["->"]),)), role="score"), {_text(["->"]): 1.0}
 
 
 def _text(words: Sequence[str]) -> str:

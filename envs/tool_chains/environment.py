@@ -8,7 +8,7 @@ from functools import lru_cache
 from pydantic import BaseModel, ConfigDict
 
 from envs.tool_chains.compact import ReadingFormat
-from envs.tool_chains.problem import CENT, Offer, Problem
+from envs.tool_chains.problem import CENT, ChainProblem, Offer
 from envs.tool_chains.scripted_reader import read
 from tape.budget import Resources
 from tape.budget.prices import Fixed
@@ -60,7 +60,7 @@ class ToolChainsEnvironment(TypedEnvironment):
         reader: One of :data:`READERS`.
     """
 
-    def __init__(self, problem: Problem, reader: str = "scripted") -> None:
+    def __init__(self, problem: ChainProblem, reader: str = "scripted") -> None:
         turn = problem.turn
         changes = [] if turn is None else [
             Change(

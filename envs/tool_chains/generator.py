@@ -10,7 +10,7 @@ from math import ceil
 
 from envs.tool_chains.errors import ToolChainsError
 from envs.tool_chains.oracle import quickest, reference, within
-from envs.tool_chains.problem import CAPS, CHANGES, Offer, Problem, Reference, Turn, named
+from envs.tool_chains.problem import CAPS, CHANGES, ChainProblem, Offer, Reference, Turn, named
 from envs.tool_chains.words import Spec, all_specs, request_text, type_name, words
 
 LEVELS = range(5, 11)
@@ -29,7 +29,7 @@ _LONGEST_SPAN = 4
 
 
 @dataclass(frozen=True)
-class Settings:
+class ChainSettings:
     """What is asked for.
 
     Attributes:
@@ -65,7 +65,7 @@ class Settings:
 
 
 @lru_cache(maxsize=256)
-def generate(seed: str, number: int, settings: Settings) -> Problem:
+def generate(seed: str, number: int, settings: ChainSettings) -> ChainProblem:
     """One problem of a set.
 
     Args:
@@ -90,7 +90,7 @@ def generate(seed: str, number: int, settings: Settings) -> Problem:
 class _Draw:
     """One draw of a problem."""
 
-    def __init__(self, rng: random.Random, settings: Settings) -> None:
+    def __init__(self, rng: random.Random, settings: ChainSettings) -> None:
         self._rng, self._settings, self._level = rng, settings, settings.level
         specs = all_specs()
         self._spec = rng.choice(specs)
@@ -102,7 +102,7 @@ class _Draw:
         self._prices: dict[tuple[str, str], tuple[int, int]] = {}
         self._offers: dict[str, Offer] = {}
 
-    def problem(self, name: str) -> Problem | None:
+    def problem(self, name: str) -> ChainProblem | None:
         """The problem, if the draw is one."""
         settings = self._settings
         offers = self._net()
@@ -144,11 +144,11 @@ class _Draw:
         turn: Turn | None,
         found: Reference | None,
         caps: tuple[int, int],
-    ) -> Problem:
+    ) -> ChainProblem:
         settings = self._settings
         goals = tuple(sorted(self._type(spec, self._level) for spec in self._goals))
         request = request_text(self._spec, self._rng)
-        return Problem(
+        return ChainProblem(
             name, self._level, settings.change, settings.caps, offers, start, want, request, goals, turn, found, *caps
         )
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from envs.tool_chains.environment import READERS, ToolChainsEnvironment
 from envs.tool_chains.errors import ToolChainsError
-from envs.tool_chains.generator import LEVELS, TOOLS, Settings, generate
+from envs.tool_chains.generator import LEVELS, TOOLS, ChainSettings, generate
 from envs.tool_chains.loader import OwnTask, load, own_tools
-from envs.tool_chains.problem import CAPS, CHANGES, Problem
+from envs.tool_chains.problem import CAPS, CHANGES, ChainProblem
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.reading import short
 from tape.tools.tool import Tool
@@ -81,7 +81,9 @@ class ToolChainsPlugin(EnvironmentPlugin):
             return [Task(own.id, path.stem, own.budget, own.digest, {"own": own}) for own in load(path)]
         if not 1 <= options["count"] <= 100_000:
             raise ToolChainsError(f"--count is from 1 to 100,000, got {short(options['count'])}")
-        settings = Settings(options["level"], options["tools"], options["change"], options["caps"], options["slack"])
+        settings = ChainSettings(
+            options["level"], options["tools"], options["change"], options["caps"], options["slack"]
+        )
         reader = options["reader"]
         name = f"chains-{options['problems']}-{settings.level}-{settings.tools}-{settings.change}"
         name += "" if settings.caps == "fit" else f"-{settings.caps}"
@@ -108,7 +110,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
             return TypedEnvironment(
                 tools, have=have, want=own.want, budget=own.budget, request=own.request, goals=own.goals
             )
-        problem: Problem = task.facts["problem"]
+        problem: ChainProblem = task.facts["problem"]
         return ToolChainsEnvironment(problem, task.facts["reader"])
 
 

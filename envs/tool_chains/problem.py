@@ -77,7 +77,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ChainProblem:
     """One thing to be made.
 
     Attributes:

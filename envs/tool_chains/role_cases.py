@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from envs.tool_chains.environment import ToolChainsEnvironment
-from envs.tool_chains.generator import Settings, generate
+from envs.tool_chains.generator import ChainSettings, generate
 from envs.tool_chains.oracle import dijkstra
-from envs.tool_chains.problem import CENT, Problem, named
+from envs.tool_chains.problem import CENT, ChainProblem, named
 from tape.protocols import Action
 from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.role_cases import (
@@ -28,7 +28,7 @@ from tape.tools.typed.prompts.chat import ChatTypedFormat
 from tape.tools.typed.prompts.declared import legal_chains
 from tape.tools.typed.state import TypedState
 
-_SETTINGS = Settings(level=5, tools=20)
+_SETTINGS = ChainSettings(level=5, tools=20)
 _LEFT = {"steps": 12}
 
 
@@ -53,7 +53,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
 class _Case:
     """A problem with its prompts, at the start and with the request read."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: ChainProblem) -> None:
         self.problem = problem
         self.asked = ToolChainsEnvironment(problem, "lm")
         self.unread: TypedState = as_typed(self.asked.domain.project(self.asked.reset(0)))

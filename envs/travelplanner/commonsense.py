@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from envs.travelplanner.official import NOTHING, DayPlan
-from envs.travelplanner.reading import FROM_TO, MEALS, Reading, name_city, plain, vehicle
+from envs.travelplanner.reading import FROM_TO, MEALS, ItineraryReading, name_city, plain, vehicle
 
 
-def _within_sandbox(read: Reading) -> bool:
+def _within_sandbox(read: ItineraryReading) -> bool:
     ways = all(read.way(day, text) is not None for day, text in read.texts("transportation"))
     meals = all(read.restaurant(text) is not None for _, text in read.texts(*MEALS))
     stays = all(read.stay(text) is not None for _, text in read.texts("accommodation"))
@@ -17,7 +17,7 @@ def _within_sandbox(read: Reading) -> bool:
     return ways and meals and stays and all(name in read.world.attractions_in(city) for name, city in named)
 
 
-def _complete_information(read: Reading) -> bool:
+def _complete_information(read: ItineraryReading) -> bool:
     if len(read.plan) != read.query.days:
         return False
     given = 0
@@ -43,7 +43,7 @@ def _cities(day: DayPlan) -> list[str]:
     return [plain(day["current_city"])] if match is None else [plain(match[1]), plain(match[2])]
 
 
-def _within_current_city(read: Reading) -> bool:
+def _within_current_city(read: ItineraryReading) -> bool:
     here = {number: _cities(day) for number, day in read.days}
     ways = all(all(city in text for city in here[day]) for day, text in read.texts("transportation"))
     places = [*read.texts(*MEALS), *read.sights()]
@@ -51,7 +51,7 @@ def _within_current_city(read: Reading) -> bool:
     return ways and meals and all(name_city(text)[1] == here[day][-1] for day, text in read.texts("accommodation"))
 
 
-def _reasonable_city_route(read: Reading) -> bool:
+def _reasonable_city_route(read: ItineraryReading) -> bool:
     query, route = read.query, [city for _, day in read.days for city in _cities(day)]
     if not route or route[0] != query.origin or route[-1] != query.origin:
         return False
@@ -72,14 +72,14 @@ def _distinct(texts: Sequence[tuple[int, str]]) -> bool:
     return len({text for _, text in texts}) == len(texts)
 
 
-def _non_conflicting(read: Reading) -> bool:
+def _non_conflicting(read: ItineraryReading) -> bool:
     if not any(number == 1 for number, _ in read.texts("transportation")):
         return False
     kinds = {vehicle(text) for _, text in read.texts("transportation")}
     return not ("self-driving" in kinds and kinds & {"flight", "taxi"})
 
 
-def _minimum_nights(read: Reading) -> bool:
+def _minimum_nights(read: ItineraryReading) -> bool:
     nights = [str(day.get("accommodation", NOTHING)).strip() for _, day in read.days]
     for text, run in groupby(nights):
         stay = None if text in ("", NOTHING) else read.stay(text)
@@ -88,7 +88,7 @@ def _minimum_nights(read: Reading) -> bool:
     return True
 
 
-COMMONSENSE: Mapping[str, Callable[[Reading], bool]] = {
+COMMONSENSE: Mapping[str, Callable[[ItineraryReading], bool]] = {
     "within_sandbox": _within_sandbox,
     "complete_information": _complete_information,
     "within_current_city": _within_current_city,

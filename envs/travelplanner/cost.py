@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from envs.travelplanner.errors import TravelError
 from envs.travelplanner.offers import SELF_DRIVING, Attraction, Flight, Ground, Offer, Restaurant
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 from tape.budget import Resources, declare
 from tape.reading import short
 
@@ -45,7 +45,7 @@ def dollars(amount: int) -> str:
     return f"${amount // 100}" if amount % 100 == 0 else f"${amount // 100}.{amount % 100:02}"
 
 
-def cost(offer: Offer, query: Query) -> int:
+def cost(offer: Offer, query: TripQuery) -> int:
     """Cents of booking an offer for all travellers, a stay for all its nights.
 
     Flights and meals are paid per person; a self-driven car takes 5, a taxi 4; a unit of a stay as many as its

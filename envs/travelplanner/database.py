@@ -23,11 +23,11 @@ from pathlib import Path
 
 from envs.data_files import located_problem
 from envs.travelplanner.cost import cents
-from envs.travelplanner.errors import DataError, TravelError
+from envs.travelplanner.errors import TravelError, TripDataError
 from envs.travelplanner.files import named, rows
-from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, Restaurant, Stay, World
+from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, OfferWorld, Restaurant, Stay
 from envs.travelplanner.queries import load_queries
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 from tape.errors import DataError as ReadingError
 from tape.reading import read_text, short
 
@@ -60,7 +60,7 @@ MOST = 1_000_000
 STATES = "background/citySet_with_states.txt"
 
 
-def load_world(folder: Path, ways: Collection[tuple[str, str, str]] | None = None) -> World:
+def load_world(folder: Path, ways: Collection[tuple[str, str, str]] | None = None) -> OfferWorld:
     """The offers of a database folder.
 
     Args:
@@ -78,7 +78,7 @@ def load_world(folder: Path, ways: Collection[tuple[str, str, str]] | None = Non
         with named(path), path.open("rb") as file:
             sums.append(hashlib.file_digest(file, "sha256").hexdigest())
     digest = hashlib.sha256(" ".join(sums).encode()).hexdigest()[:16]
-    return World(
+    return OfferWorld(
         flights=tuple(
             Flight(
                 row["Flight Number"],
@@ -146,8 +146,8 @@ class _Row:
         except TravelError as error:
             raise self.error(column, f"cannot be paid: {error}") from None
 
-    def error(self, column: str, problem: str) -> DataError:
-        return DataError(
+    def error(self, column: str, problem: str) -> TripDataError:
+        return TripDataError(
             str(self._file), None, None, f"line {self._line}, column {column!r}: {short(self[column])} {problem}"
         )
 
@@ -156,7 +156,9 @@ def _find(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / Path(name).name):
         if path.is_file():
             return path
-    raise DataError(str(folder), None, None, f"there is no {name}; unpack the public database there, with its folders")
+    raise TripDataError(
+        str(folder), None, None, f"there is no {name}; unpack the public database there, with its folders"
+    )
 
 
 def _rows(folder: Path, name: str) -> Iterator[_Row]:
@@ -192,19 +194,19 @@ def _states(folder: Path) -> dict[str, str]:
     try:
         text = read_text(path)
     except ReadingError as error:
-        raise DataError(str(path), None, None, located_problem(error, str(path))[1]) from None
+        raise TripDataError(str(path), None, None, located_problem(error, str(path))[1]) from None
     for number, line in enumerate(text.split("\n"), 1):
         city, tab, state = line.partition("\t")
         if line.strip():
             if not tab:
-                raise DataError(
+                raise TripDataError(
                     str(path), None, None, f"line {number}: expected a city, a tab and its state, got {line[:80]!r}"
                 )
             found[city.strip()] = state.strip()
     return found
 
 
-def load(queries: Path, database: Path) -> list[tuple[Query, World]]:
+def load(queries: Path, database: Path) -> list[tuple[TripQuery, OfferWorld]]:
     """The queries of a file in the public format (:mod:`.queries`) with the world they share.
 
     Raises:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 
 from tape.errors import ConstraintError, UnknownNameError
-from tape.lm.base import Choice, Completion, Forced, LanguageModel, Request, Usage
+from tape.lm.base import Completion, Forced, LanguageModel, OneOf, Request, Usage
 from tape.lm.price import FREE, TokenPrice
 
 POLICIES = ("first", "random")
@@ -50,7 +50,7 @@ class DeclaredLM:
         match request.constraint:
             case Forced(text):
                 return text
-            case Choice(options):
+            case OneOf(options):
                 if self._policy == "first":
                     return options[0]
                 return random.Random(f"declared {request.seed} {sample}").choice(options)
@@ -76,7 +76,7 @@ class DeclaredLM:
         """All probability on the first option."""
         found = []
         for request in requests:
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             weights = tuple(float(i == 0) for i in range(len(request.constraint.options)))
             found.append((weights, Usage(0, 0)))
         return found

@@ -31,7 +31,7 @@ from envs.travelplanner.cost import charge, dollars
 from envs.travelplanner.menu import Objective, menu
 from envs.travelplanner.slots import CHECK, RENDER, Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Option, Trip, conflicting
+from envs.travelplanner.trip import Trip, TripOption, conflicting
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
@@ -59,7 +59,7 @@ class TripDomain(Domain, Outcomes, Progress):
 
     def __init__(self, trip: Trip, objective: Objective) -> None:
         self.trip, self.objective = trip, objective
-        self._menus: dict[str, tuple[Option, ...]] = {}
+        self._menus: dict[str, tuple[TripOption, ...]] = {}
         self._fewest: dict[tuple[tuple[str, ...], int], int] = {}
 
     def task_text(self) -> str:
@@ -91,7 +91,7 @@ class TripDomain(Domain, Outcomes, Progress):
         """Whether the last booking is of the same group as the next slot."""
         return bool(state.booked) and self.trip.slots[len(state.booked) - 1].group == slot.group
 
-    def _used(self, state: TripState, slot: Slot) -> list[Option]:
+    def _used(self, state: TripState, slot: Slot) -> list[TripOption]:
         found = (self.trip.option(slot, name) for name in self.trip.in_group(state, slot))
         return [option for option in found if option is not None]
 
@@ -157,7 +157,7 @@ class TripDomain(Domain, Outcomes, Progress):
             return [f"{slot.name}: {CHECK if slot.kind == 'budget' else RENDER}"]
         return [f"{slot.name}: {option.name}" for option in self._offered(state, slot)]
 
-    def _offered(self, state: TripState, slot: Slot) -> list[Option]:
+    def _offered(self, state: TripState, slot: Slot) -> list[TripOption]:
         options, done = self.menu(slot), len(state.booked)
         if self._follows(state, slot):
             used = self.trip.in_group(state, slot)
@@ -171,7 +171,7 @@ class TripDomain(Domain, Outcomes, Progress):
             if not conflicting(state.mode, option.mode) and self._coverable(done, state.cuisines | option.cuisines)
         ]
 
-    def menu(self, slot: Slot) -> tuple[Option, ...]:
+    def menu(self, slot: Slot) -> tuple[TripOption, ...]:
         """The options of a slot's group in the plan graph."""
         if slot.group not in self._menus:
             self._menus[slot.group] = menu(self.trip, slot, self.objective)

@@ -10,10 +10,10 @@ from envs.travelplanner.cost import MONEY, charge
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.evaluate import Evaluation, broken_so_far, evaluate
 from envs.travelplanner.menu import Objective
-from envs.travelplanner.offers import World
+from envs.travelplanner.offers import OfferWorld
 from envs.travelplanner.official import DayPlan, itinerary, to_json
 from envs.travelplanner.prompts import prompt_format
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from tape.budget import Budget, Resources
@@ -28,7 +28,7 @@ SPARE_STEPS = 24
 """Steps beyond one for each slot: for what is refused."""
 
 
-def budget_of(query: Query, *, judged: bool = False) -> Budget:
+def budget_of(query: TripQuery, *, judged: bool = False) -> Budget:
     """The hard caps of a query: steps, and its money to the cent, if that is not only judged at the end."""
     steps = {"steps": 1 + 2 * len(query.cities) + 4 * query.days + 2 + SPARE_STEPS}
     return Budget(steps if judged else {**steps, MONEY: query.budget})
@@ -49,8 +49,8 @@ class TripEnvironment(Environment):
 
     def __init__(
         self,
-        query: Query,
-        world: World,
+        query: TripQuery,
+        world: OfferWorld,
         objective: Objective = "cheapest",
         least: int | None = None,
         *,

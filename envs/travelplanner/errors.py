@@ -10,5 +10,5 @@ class TravelError(TapeError, ValueError):
     """Anything wrong with a query, an offer or a request about one."""
 
 
-class DataError(DataFileError, TravelError):
+class TripDataError(DataFileError, TravelError):
     """A file of queries or offers that cannot be read."""

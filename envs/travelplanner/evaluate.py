@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from envs.travelplanner.commonsense import COMMONSENSE
 from envs.travelplanner.hard import HARD, asked
-from envs.travelplanner.offers import World
-from envs.travelplanner.query import Query
-from envs.travelplanner.reading import Plan, Reading
+from envs.travelplanner.offers import OfferWorld
+from envs.travelplanner.query import TripQuery
+from envs.travelplanner.reading import ItineraryReading, Plan
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class Evaluation:
         return [name for name, holds in [*self.commonsense.items(), *self.hard.items()] if not holds]
 
 
-def evaluate(plan: Plan | None, query: Query, world: World) -> Evaluation:
+def evaluate(plan: Plan | None, query: TripQuery, world: OfferWorld) -> Evaluation:
     """Judge an itinerary; None or an empty one is not delivered."""
     wanted = asked(query)
     if not plan:
         return Evaluation(False, dict.fromkeys(COMMONSENSE, False), dict.fromkeys(wanted, False), None)
-    read = Reading(plan, query, world)
+    read = ItineraryReading(plan, query, world)
     commonsense = {name: check(read) for name, check in COMMONSENSE.items()}
     judged = commonsense["within_sandbox"] and commonsense["complete_information"]
     hard = {name: judged and HARD[name](read) for name in wanted}
     return Evaluation(True, commonsense, hard, read.cost() if commonsense["within_sandbox"] else None)
 
 
-def broken_so_far(plan: Plan, query: Query, world: World) -> list[str]:
+def broken_so_far(plan: Plan, query: TripQuery, world: OfferWorld) -> list[str]:
     """The constraints that an itinerary with open slots breaks already; what is missing yet breaks none."""
-    read = Reading(plan, query, world)
+    read = ItineraryReading(plan, query, world)
     own = [name for name in COMMONSENSE if name not in ("complete_information", "reasonable_city_route")]
     wanted = [name for name in asked(query) if name != "cuisine"]
     return [name for name in own if not COMMONSENSE[name](read)] + [name for name in wanted if not HARD[name](read)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from envs.travelplanner.menu import MOST_OPTIONS
 from envs.travelplanner.slots import Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Option, Trip, conflicting
+from envs.travelplanner.trip import Trip, TripOption, conflicting
 
 STAGES = ("sandbox", "local constraints", "transport mode", "uniqueness", "affordability")
 """The five filters, in the paper's order."""
@@ -23,7 +23,7 @@ class Filtered:
         counts: How many offers are left after each stage.
     """
 
-    options: tuple[Option, ...]
+    options: tuple[TripOption, ...]
     counts: tuple[int, ...]
 
     @property
@@ -51,7 +51,7 @@ def filtered(trip: Trip, state: TripState, slot: Slot, left: int | None = None) 
     """
     money = trip.query.budget - trip.total(state) if left is None else left
     used = set(trip.in_group(state, slot))
-    stages: tuple[Callable[[Option], bool], ...] = (
+    stages: tuple[Callable[[TripOption], bool], ...] = (
         lambda option: not option.broken,
         lambda option: not conflicting(state.mode, option.mode),
         lambda option: option.name not in used,

@@ -28,7 +28,7 @@ from typing import Literal
 
 from envs.travelplanner import words
 from envs.travelplanner.cheapest import cheapest
-from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, Restaurant, Stay, World
+from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, OfferWorld, Restaurant, Stay
 from envs.travelplanner.query import (
     CUISINES,
     HOUSE_RULES,
@@ -37,7 +37,7 @@ from envs.travelplanner.query import (
     TRANSPORTATION,
     Constraints,
     Level,
-    Query,
+    TripQuery,
 )
 from envs.travelplanner.rules import FORBIDS
 from envs.travelplanner.trip import Trip
@@ -55,7 +55,7 @@ _OTHER_CUISINES = ("Bakery", "Cafe", "Seafood", "Barbecue", "Tea")
 _TRIES = 50
 
 
-def problem_set(name: str, count: int, tightness: Tightness) -> tuple[tuple[Query, World], ...]:
+def problem_set(name: str, count: int, tightness: Tightness) -> tuple[tuple[TripQuery, OfferWorld], ...]:
     """The queries of a named set: levels and lengths in turn.
 
     Args:
@@ -67,13 +67,13 @@ def problem_set(name: str, count: int, tightness: Tightness) -> tuple[tuple[Quer
 
 
 @lru_cache(maxsize=512)
-def _member(name: str, i: int, tightness: Tightness) -> tuple[Query, World]:
+def _member(name: str, i: int, tightness: Tightness) -> tuple[TripQuery, OfferWorld]:
     days = tuple(SHAPES)[i % len(SHAPES)]
     level = LEVELS[i // len(SHAPES) % len(LEVELS)]
     return generate(f"{name} {i}", days, level, tightness)
 
 
-def generate(seed: str, days: int, level: Level, tightness: Tightness) -> tuple[Query, World]:
+def generate(seed: str, days: int, level: Level, tightness: Tightness) -> tuple[TripQuery, OfferWorld]:
     """A query and its world.
 
     Args:
@@ -87,7 +87,7 @@ def generate(seed: str, days: int, level: Level, tightness: Tightness) -> tuple[
         state, *other = rng.sample(words.states(), 2)
         origin, *visited = words.names(rng, "cities", SHAPES[days] + 1)
         world = _world(rng, origin, visited, state, other[0], days)
-        query = Query(
+        query = TripQuery(
             id=f"{seed}-{tightness}".replace(" ", "-"),
             origin=origin,
             destination=visited[0] if days == 3 else state,
@@ -125,7 +125,7 @@ def _constraints(rng: random.Random, level: Level) -> Constraints:
     )
 
 
-def _world(rng: random.Random, origin: str, visited: Sequence[str], state: str, home: str, days: int) -> World:
+def _world(rng: random.Random, origin: str, visited: Sequence[str], state: str, home: str, days: int) -> OfferWorld:
     cities = [origin, *visited]
     travel_days = sorted({1 + i * (days - 1) // len(visited) for i in range(len(visited))} | {days})
     dates = [f"{_START[:-2]}{3 + day:02}" for day in travel_days]
@@ -145,7 +145,7 @@ def _world(rng: random.Random, origin: str, visited: Sequence[str], state: str, 
     names = {city: words.names(rng, "attractions", rng.randint(6, 14)) for city in cities}
     attractions = [Attraction(name, city) for city in cities for name in names[city]]
     where = {origin: home, **dict.fromkeys(visited, state)}
-    return World(tuple(flights), tuple(grounds), tuple(stays), tuple(restaurants), tuple(attractions), where)
+    return OfferWorld(tuple(flights), tuple(grounds), tuple(stays), tuple(restaurants), tuple(attractions), where)
 
 
 def _flight(rng: random.Random, a: str, b: str, date: str, kilometres: int) -> Flight:
@@ -183,7 +183,7 @@ def _restaurants(rng: random.Random, city: str) -> list[Restaurant]:
     return found
 
 
-def _text(query: Query) -> str:
+def _text(query: TripQuery) -> str:
     """The query in words."""
     people = "one person" if query.people == 1 else f"{query.people} people"
     place = query.destination if query.days == 3 else f"{len(query.cities)} cities in {query.destination}"

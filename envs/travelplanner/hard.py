@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from envs.travelplanner.offers import Stay
-from envs.travelplanner.query import Query
-from envs.travelplanner.reading import MEALS, Reading, vehicle
+from envs.travelplanner.query import TripQuery
+from envs.travelplanner.reading import MEALS, ItineraryReading, vehicle
 from envs.travelplanner.rules import FORBIDS
 
 
-def _stays(read: Reading) -> list[Stay]:
+def _stays(read: ItineraryReading) -> list[Stay]:
     found = (read.stay(text) for _, text in read.texts("accommodation"))
     return [stay for stay in found if stay is not None]
 
 
-def _room_rule(read: Reading) -> bool:
+def _room_rule(read: ItineraryReading) -> bool:
     rule = read.query.constraints.house_rule
     return rule is None or all(FORBIDS[rule] not in stay.house_rules for stay in _stays(read))
 
 
-def _room_type(read: Reading) -> bool:
+def _room_type(read: ItineraryReading) -> bool:
     wanted, kinds = read.query.constraints.room_type, {stay.room_type for stay in _stays(read)}
     if wanted == "not shared room":
         return "Shared room" not in kinds
@@ -28,7 +28,7 @@ def _room_type(read: Reading) -> bool:
     return wanted is None or kinds <= {only[wanted]}
 
 
-def _cuisine(read: Reading) -> bool:
+def _cuisine(read: ItineraryReading) -> bool:
     found: set[str] = set()
     for _, text in read.texts(*MEALS):
         place = read.restaurant(text)
@@ -37,12 +37,12 @@ def _cuisine(read: Reading) -> bool:
     return set(read.query.constraints.cuisines) <= found
 
 
-def _transportation(read: Reading) -> bool:
+def _transportation(read: ItineraryReading) -> bool:
     banned = {"no flight": "flight", "no self-driving": "self-driving"}.get(read.query.constraints.transportation or "")
     return all(vehicle(text) != banned for _, text in read.texts("transportation"))
 
 
-HARD: Mapping[str, Callable[[Reading], bool]] = {
+HARD: Mapping[str, Callable[[ItineraryReading], bool]] = {
     "budget": lambda read: read.cost() <= read.query.budget,
     "room_rule": _room_rule,
     "room_type": _room_type,
@@ -51,7 +51,7 @@ HARD: Mapping[str, Callable[[Reading], bool]] = {
 }
 
 
-def asked(query: Query) -> list[str]:
+def asked(query: TripQuery) -> list[str]:
     """The constraints that a query has."""
     wanted = query.constraints
     having = {

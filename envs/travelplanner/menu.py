@@ -19,14 +19,14 @@ from math import isqrt
 from typing import Literal
 
 from envs.travelplanner.slots import Slot
-from envs.travelplanner.trip import Option, Trip
+from envs.travelplanner.trip import Trip, TripOption
 
 Objective = Literal["cheapest", "best"]
 MOST_OPTIONS = 30
 MOST_EDGES = 20_000
 
 
-def dominates(a: Option, b: Option, objective: Objective) -> bool:
+def dominates(a: TripOption, b: TripOption, objective: Objective) -> bool:
     """Whether a can always take b's place."""
     if a.cost > b.cost or a.mode != b.mode or b.cuisines & ~a.cuisines:
         return False
@@ -35,12 +35,12 @@ def dominates(a: Option, b: Option, objective: Objective) -> bool:
     return a.cost < b.cost or a.cuisines != b.cuisines or a.index < b.index
 
 
-def skyband(options: Sequence[Option], r: int, objective: Objective) -> list[Option]:
+def skyband(options: Sequence[TripOption], r: int, objective: Objective) -> list[TripOption]:
     """Options that fewer than r others dominate."""
     return [b for b in options if sum(dominates(a, b, objective) for a in options) < r]
 
 
-def menu(trip: Trip, slot: Slot, objective: Objective) -> tuple[Option, ...]:
+def menu(trip: Trip, slot: Slot, objective: Objective) -> tuple[TripOption, ...]:
     """The options of a slot in the plan graph, in canonical order."""
     if trip.judged:
         return trip.options(slot)[:MOST_OPTIONS]

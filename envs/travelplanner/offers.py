@@ -115,7 +115,7 @@ _Place = TypeVar("_Place", bound=Hashable)
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class OfferWorld:
     """All offers: the sandbox.
 
     Of several offers with the same name in the same place the first counts, as in the public evaluator.

@@ -12,8 +12,8 @@ from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.database import load
 from envs.travelplanner.environment import TripEnvironment, budget_of
 from envs.travelplanner.generator import RATIOS, problem_set
-from envs.travelplanner.offers import World
-from envs.travelplanner.query import Query
+from envs.travelplanner.offers import OfferWorld
+from envs.travelplanner.query import TripQuery
 from envs.travelplanner.trip import Trip
 from tape.errors import ConfigError
 from tape.protocols import Environment, EnvironmentPlugin, Task
@@ -94,12 +94,12 @@ class TravelPlannerPlugin(EnvironmentPlugin):
         return TripEnvironment(**facts, least=cheapest(Trip(facts["query"], facts["world"])))
 
 
-def _digest(query: Query, world: World, objective: str) -> str:
+def _digest(query: TripQuery, world: OfferWorld, objective: str) -> str:
     """Identifies a query with its offers."""
     return hashlib.sha256(f"{query!r} {world.digest or _content(world)} {objective}".encode()).hexdigest()[:16]
 
 
-def _content(world: World) -> str:
+def _content(world: OfferWorld) -> str:
     places = [(p.name, p.city, p.price, sorted(p.cuisines), p.rating) for p in world.restaurants]
     return repr((world.flights, world.grounds, world.stays, places, world.attractions, sorted(world.states.items())))
 

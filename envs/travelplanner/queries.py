@@ -18,9 +18,9 @@ from typing import Any, cast
 
 from envs.data_files import located_problem
 from envs.travelplanner.cost import cents
-from envs.travelplanner.errors import DataError, TravelError
+from envs.travelplanner.errors import TravelError, TripDataError
 from envs.travelplanner.files import rows, wide_cells
-from envs.travelplanner.query import SHAPES, Constraints, Level, Query
+from envs.travelplanner.query import SHAPES, Constraints, Level, TripQuery
 from tape.errors import DataError as ReadingError
 from tape.reading import json_lines, parse_json, short
 
@@ -29,7 +29,7 @@ _MOST_ROUTE = 500
 COLUMNS = ("org", "dest", "days", "date", "people_number", "local_constraint", "budget")
 
 
-def load_queries(path: Path) -> list[Query]:
+def load_queries(path: Path) -> list[TripQuery]:
     """The queries of a CSV or JSON Lines file.
 
     Raises:
@@ -44,9 +44,9 @@ def load_queries(path: Path) -> list[Query]:
         except ReadingError as error:
             line, problem = located_problem(error, str(path))
             place = f"line {line}: " if line else ""
-            raise DataError(str(path), None, None, f"{place}{problem}; write one query a line, in JSON") from None
+            raise TripDataError(str(path), None, None, f"{place}{problem}; write one query a line, in JSON") from None
     if not records:
-        raise DataError(
+        raise TripDataError(
             str(path), None, None, "there is no query in it; write one a line, in JSON, or a CSV file with columns"
         )
     return [_query(path, number, record, index) for index, (number, record) in enumerate(records)]
@@ -54,14 +54,14 @@ def load_queries(path: Path) -> list[Query]:
 
 def _object(path: Path, number: int, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise DataError(str(path), None, None, f"line {number}: a query is a JSON object")
+        raise TripDataError(str(path), None, None, f"line {number}: a query is a JSON object")
     return found
 
 
-def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Query:
+def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> TripQuery:
     where = f"line {line}"
     if missing := [column for column in COLUMNS if record.get(column) is None]:
-        raise DataError(
+        raise TripDataError(
             str(path), None, None, f"{where}: there is no {', '.join(missing)}; every query needs these columns"
         )
     try:
@@ -73,7 +73,7 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Quer
         if not isinstance(cuisines, list) or not all(isinstance(one, str) for one in cuisines):
             raise TravelError("the cuisine of local_constraint has to be a list of texts")
         days = int(record["days"])
-        return Query(
+        return TripQuery(
             id=f"{path.stem}-{index}",
             origin=_text(record, "org"),
             destination=_text(record, "dest"),
@@ -92,7 +92,7 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Quer
             text=_text(record, "query", ""),
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise DataError(str(path), None, None, f"{where}: {error}") from None
+        raise TripDataError(str(path), None, None, f"{where}: {error}") from None
 
 
 def _text(record: Mapping[str, Any], column: str, missing: str | None = None) -> str:

@@ -57,7 +57,7 @@ class Constraints:
 
 
 @dataclass(frozen=True)
-class Query:
+class TripQuery:
     """The request for a trip.
 
     Attributes:

@@ -6,19 +6,19 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from envs.travelplanner.offers import Flight, Ground, Restaurant, Stay, World
+from envs.travelplanner.offers import Flight, Ground, OfferWorld, Restaurant, Stay
 from envs.travelplanner.official import NOTHING, DayPlan
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 
 Plan = Sequence[DayPlan]
 FROM_TO = re.compile(r"from (.+?) to ([^,]+)")
 MEALS = ("breakfast", "lunch", "dinner")
 
 
-class Reading:
+class ItineraryReading:
     """An itinerary with every text looked up."""
 
-    def __init__(self, plan: Plan, query: Query, world: World) -> None:
+    def __init__(self, plan: Plan, query: TripQuery, world: OfferWorld) -> None:
         self.plan, self.query, self.world = plan, query, world
         self.days = [(number, day) for number, day in enumerate(plan, 1)]
 

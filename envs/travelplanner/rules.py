@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from envs.travelplanner.offers import SELF_DRIVING, Flight, Ground, Offer, Restaurant, Stay
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 
 Mode = Literal["", "car", "public"]
 """How a trip travels: by the travellers' own car, which excludes flights and taxis, or by these; at first neither."""
@@ -29,7 +29,7 @@ def mode_of(offer: Offer) -> Mode:
     return "car" if offer.name == SELF_DRIVING else "public"
 
 
-def violated(offer: Offer, query: Query) -> str | None:
+def violated(offer: Offer, query: TripQuery) -> str | None:
     """The local constraint, or the stay's own minimum, that an offer breaks, in words; None where it breaks none."""
     wanted = query.constraints
     if isinstance(offer, Flight) and wanted.transportation == "no flight":
@@ -48,7 +48,7 @@ def violated(offer: Offer, query: Query) -> str | None:
     return None
 
 
-def cuisine_mask(offer: Offer, query: Query) -> int:
+def cuisine_mask(offer: Offer, query: TripQuery) -> int:
     """The required cuisines that a restaurant serves, as bits in their order."""
     if not isinstance(offer, Restaurant):
         return 0

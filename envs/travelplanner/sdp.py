@@ -23,8 +23,8 @@ from envs.travelplanner.filtering import filtered
 from envs.travelplanner.offers import Restaurant, Stay
 from envs.travelplanner.slots import CHECK, RENDER, Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Option, Trip
-from tape.lm.base import Choice, Message, Request
+from envs.travelplanner.trip import Trip, TripOption
+from tape.lm.base import Message, OneOf, Request
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps, Tools
@@ -116,7 +116,7 @@ class TripRealize:
             return Realized(None, f"{name!r} is none of the options", counts_if_none=True)
         return Realized(f"{slot.name}: {name}")
 
-    def _request(self, at: MarkovState, slot: Slot, options: Sequence[Option]) -> Request:
+    def _request(self, at: MarkovState, slot: Slot, options: Sequence[TripOption]) -> Request:
         query, state = self._trip.query, as_state(at.state.projected)
         listed = "\n".join(f"- {option.name}: {_told(option)}" for option in options)
         failed = "\n".join(f"{attempt.action}: {attempt.reason}" for attempt in at.attempts)
@@ -127,11 +127,11 @@ class TripRealize:
             f"Every one of these options is allowed and can be paid for:\n{listed}\n"
             "Which one is best for the whole trip? Answer with its name alone."
         )
-        choice = Choice(tuple(option.name for option in options))
+        choice = OneOf(tuple(option.name for option in options))
         return Request((Message("user", ask),), 60, constraint=choice, role="realize")
 
 
-def _told(option: Option) -> str:
+def _told(option: TripOption) -> str:
     facts = [dollars(option.cost)]
     if isinstance(option.offer, Restaurant):
         facts.append(", ".join(sorted(option.offer.cuisines)))

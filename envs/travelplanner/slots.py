@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 
 Kind = Literal["outbound", "accommodation", "inter_city", "return", "meals", "attractions", "budget", "render"]
 KINDS: tuple[Kind, ...] = (
@@ -54,7 +54,7 @@ class Slot:
     left: int = 0
 
 
-def slots_of(query: Query) -> tuple[Slot, ...]:
+def slots_of(query: TripQuery) -> tuple[Slot, ...]:
     """All slots in order."""
     legs = query.legs()
     found = [Slot("outbound", "outbound", 1, legs[0][1], legs[0][0], "outbound")]

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from envs.travelplanner.cost import cost, dollars
-from envs.travelplanner.offers import Offer, World
-from envs.travelplanner.query import Query
+from envs.travelplanner.offers import Offer, OfferWorld
+from envs.travelplanner.query import TripQuery
 from envs.travelplanner.rules import Mode, cuisine_mask, mode_of, violated
 from envs.travelplanner.slots import CHECK, RENDER, WAYS, Slot, slots_of
 from envs.travelplanner.state import TripState
 
 
 @dataclass(frozen=True)
-class Option:
+class TripOption:
     """An offer in the list of a group of slots.
 
     Attributes:
@@ -54,23 +54,23 @@ class Trip:
         judged: Nothing that is offered is refused: as in the benchmark, only the whole itinerary is judged.
     """
 
-    def __init__(self, query: Query, world: World, *, judged: bool = False) -> None:
+    def __init__(self, query: TripQuery, world: OfferWorld, *, judged: bool = False) -> None:
         self.query, self.world, self.judged = query, world, judged
         self.slots = slots_of(query)
         self.wanted = (1 << len(query.constraints.cuisines)) - 1
         """All required cuisines."""
-        self._lists: dict[str, tuple[Option, ...]] = {}
-        self._named: dict[str, dict[str, Option]] = {}
+        self._lists: dict[str, tuple[TripOption, ...]] = {}
+        self._named: dict[str, dict[str, TripOption]] = {}
         for slot in self.slots:
             if slot.group not in self._lists:
                 self._lists[slot.group] = self._listed(slot)
                 self._named[slot.group] = {option.name: option for option in self._lists[slot.group]}
 
-    def _listed(self, slot: Slot) -> tuple[Option, ...]:
+    def _listed(self, slot: Slot) -> tuple[TripOption, ...]:
         offers = self._offers(slot)
         priced = sorted(((cost(offer, self.query), offer.name, offer) for offer in offers), key=lambda item: item[:2])
         return tuple(
-            Option(i, offer, spent, mode_of(offer), cuisine_mask(offer, self.query), violated(offer, self.query))
+            TripOption(i, offer, spent, mode_of(offer), cuisine_mask(offer, self.query), violated(offer, self.query))
             for i, (spent, _, offer) in enumerate(priced)
         )
 
@@ -97,11 +97,11 @@ class Trip:
         """Number of the last slot of travelling."""
         return max(i for i, slot in enumerate(self.slots) if slot.kind in WAYS)
 
-    def options(self, slot: Slot) -> tuple[Option, ...]:
+    def options(self, slot: Slot) -> tuple[TripOption, ...]:
         """All offers of a slot in canonical order, those that break a constraint too."""
         return self._lists[slot.group]
 
-    def option(self, slot: Slot, name: str) -> Option | None:
+    def option(self, slot: Slot, name: str) -> TripOption | None:
         """An offer of a slot by its name."""
         return self._named[slot.group].get(name)
 
@@ -118,7 +118,7 @@ class Trip:
         """What is booked in the group of a slot."""
         return [name for own, name in zip(self.slots, state.booked, strict=False) if own.group == slot.group]
 
-    def chosen(self, state: TripState) -> list[tuple[Slot, Option]]:
+    def chosen(self, state: TripState) -> list[tuple[Slot, TripOption]]:
         """All booked offers with their slots."""
         found = ((slot, self.option(slot, name)) for slot, name in zip(self.slots, state.booked, strict=False))
         return [(slot, option) for slot, option in found if option is not None]
@@ -180,7 +180,7 @@ class Trip:
         assert slot is not None
         return self.after(state, slot, self.option(slot, name), name)
 
-    def after(self, state: TripState, slot: Slot, option: Option | None, name: str) -> TripState:
+    def after(self, state: TripState, slot: Slot, option: TripOption | None, name: str) -> TripState:
         """The state after the booking of an option; of a check there is none."""
         first = not state.booked or self.slots[len(state.booked) - 1].group != slot.group
         if option is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from envs.web_qa.measure import Score, score
+from envs.web_qa.measure import AnswerScore, score
 from envs.web_qa.prompts import WebFormat
 from envs.web_qa.web import Web, WebTask
 from tape.budget import Budget, Resources
@@ -58,7 +58,7 @@ class WebEnvironment(ToolEnvironment):
 
         return WebAdapter(self.domain)
 
-    def scored(self) -> Score:
+    def scored(self) -> AnswerScore:
         """The answer by AssistantBench's measure; nothing is answered before the end."""
         return score(self.answered, self.asked.answer)
 

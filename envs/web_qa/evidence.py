@@ -27,7 +27,7 @@ _SPACE = re.compile(r"[\s#]+")
 
 
 @dataclass(frozen=True)
-class Note:
+class StepNote:
     """The finding of a step.
 
     Attributes:
@@ -51,7 +51,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class WebEvidence:
     """What calls brought.
 
     Attributes:
@@ -64,7 +64,7 @@ class Evidence:
 
     searches: tuple[tuple[str, Sequence[Mapping[str, str]]], ...]
     pages: tuple[tuple[str, str], ...]
-    notes: tuple[Note, ...]
+    notes: tuple[StepNote, ...]
     failed: tuple[str, ...]
     blacklist: frozenset[str]
 
@@ -79,7 +79,7 @@ def plain(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def gathered(state: State, after: int = 0) -> Evidence:
+def gathered(state: State, after: int = 0) -> WebEvidence:
     """What calls have brought since so many results had been obtained."""
     here = as_state(state)
     made: dict[str, list[tuple[Mapping[str, Any], Any]]] = {SEARCH: [], SCRAPE: [], NOTE: []}
@@ -87,7 +87,7 @@ def gathered(state: State, after: int = 0) -> Evidence:
         if number >= after and found.value is not None:
             made.setdefault(found.call.kind, []).append((found.call.values(here.values()), json.loads(found.value)))
     notes = [
-        Note(
+        StepNote(
             a["step"],
             a["attempt"],
             a["finding"],
@@ -99,7 +99,7 @@ def gathered(state: State, after: int = 0) -> Evidence:
     read = [(found.call, json.loads(found.value)) for found in here.got if found.call.kind == SCRAPE and found.value]
     unread = [call for call, text in read if len(text) < SHORTEST_PAGE]
     unread += [failure.call for failure in here.failures if failure.call.kind == SCRAPE]
-    return Evidence(
+    return WebEvidence(
         tuple((a["query"], results) for a, results in made[SEARCH]),
         tuple((a["address"], text) for a, text in made[SCRAPE]),
         tuple(notes),
@@ -119,7 +119,7 @@ def last_note(state: State) -> int:
     return next((number for number in range(len(got), 0, -1) if got[number - 1].call.kind == NOTE), 0)
 
 
-def shown(found: Evidence) -> str:
+def shown(found: WebEvidence) -> str:
     """Evidence for models, the latest first as far as it fits; of pages that do not fit the addresses."""
     lines = []
     for query, results in found.searches[-MOST_SEARCHES:]:

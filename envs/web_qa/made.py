@@ -15,7 +15,7 @@ PRICES = "prices"
 FOLDS: Mapping[str, Callable[[Sequence[Any]], Any]] = {"least": min, "sum": sum}
 
 
-class Fact(NamedTuple):
+class MadeFact(NamedTuple):
     """A fact stated of every place of a kind: its name in questions, its wordings, and whether it is a price."""
 
     label: str
@@ -24,8 +24,8 @@ class Fact(NamedTuple):
 
 
 _FILE = Path(__file__).parent / "data" / "facts.json"
-FACTS: Mapping[str, Mapping[str, Fact]] = {
-    kind: {name: Fact(label, tuple(wordings), priced) for name, (label, wordings, priced) in facts.items()}
+FACTS: Mapping[str, Mapping[str, MadeFact]] = {
+    kind: {name: MadeFact(label, tuple(wordings), priced) for name, (label, wordings, priced) in facts.items()}
     for kind, facts in json.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 """By kind of place, its facts."""
@@ -41,7 +41,7 @@ def read(kind: str, fact: str, text: str) -> tuple[str | int, str] | None:
 
 
 @dataclass(frozen=True)
-class Program:
+class PlaceQuestion:
     """A question about one place, or about all of a kind in a town.
 
     Attributes:
@@ -61,7 +61,7 @@ class Program:
     form: str = "names"
 
     @classmethod
-    def read(cls, written: str) -> Program:
+    def read(cls, written: str) -> PlaceQuestion:
         """From the JSON that a task's metadata have."""
         fields = json.loads(written)
         return cls(**{**fields, "where": tuple(map(tuple, fields["where"])), "ask": tuple(fields["ask"])})

@@ -21,7 +21,7 @@ _UNITS = ("$", "%", "sqft", " square kilometers")
 _ALMOST_ZERO = 1e-4
 
 
-class Score(NamedTuple):
+class AnswerScore(NamedTuple):
     """How good an answer is.
 
     Attributes:
@@ -38,7 +38,7 @@ class Score(NamedTuple):
         return self.accuracy > 1 - 1e-9
 
 
-def score(given: Any, gold: str) -> Score:
+def score(given: Any, gold: str) -> AnswerScore:
     """Compare an answer with the right one.
 
     Args:
@@ -49,16 +49,16 @@ def score(given: Any, gold: str) -> Score:
     wanted = [_object(line) for line in gold.split("\n") if line.strip()]
     items = [one for one in (answer if isinstance(answer, list) else [answer]) if not _empty(one)]
     if not items:
-        return Score(0.0, False)
+        return AnswerScore(0.0, False)
     if all(isinstance(one, Mapping) for one in wanted):
         if isinstance(answer, str):
             items = [_object(line) for line in answer.split("\n")]
-        return Score(_aligned(answer if isinstance(answer, list) else items, wanted, _objects), True)
+        return AnswerScore(_aligned(answer if isinstance(answer, list) else items, wanted, _objects), True)
     target = _number(wanted[0])
     if len(wanted) == 1 and isinstance(target, float):
-        return Score(_numbers(_number(items[0]), target) if len(items) == 1 else 0.0, True)
+        return AnswerScore(_numbers(_number(items[0]), target) if len(items) == 1 else 0.0, True)
     texts = answer if isinstance(answer, list) else [answer]
-    return Score(_aligned(list(map(str, texts)), list(map(str, wanted)), _texts), True)
+    return AnswerScore(_aligned(list(map(str, texts)), list(map(str, wanted)), _texts), True)
 
 
 def _value(given: Any) -> Any:

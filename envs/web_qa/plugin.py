@@ -10,7 +10,7 @@ from typing import Any
 
 from envs.web_qa.environment import CAPS, WebEnvironment
 from envs.web_qa.errors import WebFileError
-from envs.web_qa.web import DATA, Page, Web, load_pages, load_tasks
+from envs.web_qa.web import DATA, Web, WebPage, load_pages, load_tasks
 from tape.protocols import Environment, EnvironmentPlugin, Task
 
 
@@ -67,7 +67,7 @@ class WebPlugin(EnvironmentPlugin):
 
 
 @lru_cache(maxsize=2)
-def _web(pages: tuple[Page, ...]) -> Web:
+def _web(pages: tuple[WebPage, ...]) -> Web:
     """Pages, indexed once."""
     return Web(pages)
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.web_qa.evidence import Evidence, gathered, shown
+from envs.web_qa.evidence import WebEvidence, gathered, shown
 from tape.lm.base import JsonSchema, Request
 from tape.plan.prompt import Done
 from tape.protocols.prompt_format import turns
@@ -38,7 +38,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Step(_Strict):
+class NarrowingStep(_Strict):
     """A step of a narrowing chain."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class Step(_Strict):
 class Steps(_Strict):
     """The steps, in order."""
 
-    steps: list[Step] = Field(min_length=1, max_length=MOST_STEPS)
+    steps: list[NarrowingStep] = Field(min_length=1, max_length=MOST_STEPS)
 
 
 class Doing(_Strict):
@@ -64,17 +64,17 @@ class Doings(_Strict):
     actions: list[Doing] = Field(max_length=MOST_ACTIONS)
 
 
-class Quote(_Strict):
+class PageQuote(_Strict):
     """A sentence of a page."""
 
     address: str = Field(max_length=LONGEST_LINE)
     quote: str = Field(max_length=LONGEST_LINE)
 
 
-class Finding(_Strict):
+class StepFinding(_Strict):
     """What a step found."""
 
-    quotes: list[Quote] = Field(max_length=MOST_QUOTES)
+    quotes: list[PageQuote] = Field(max_length=MOST_QUOTES)
     finding: str = Field(max_length=LONGEST_FINDING)
     complete: bool
 
@@ -108,7 +108,7 @@ ASKS: Mapping[str, tuple[type[BaseModel], int, str]] = {
         f"{MOST_ACTIONS} actions; none where what stands above is enough.",
     ),
     "realize": (
-        Finding,
+        StepFinding,
         1600,
         "What do the pages say about this step? First copy the sentences that support it, each with its page's "
         "address, then state the finding, with every candidate that fits. Where the pages leave something open, say so "
@@ -133,7 +133,7 @@ CLOSEST = "Do not refuse: give what comes closest."
 
 
 @dataclass(frozen=True)
-class Asked:
+class OperatorView:
     """What the operators see, typed state alone.
 
     Attributes:
@@ -145,7 +145,7 @@ class Asked:
     """
 
     task: str
-    evidence: Evidence | None = None
+    evidence: WebEvidence | None = None
     step: str = ""
     findings: tuple[tuple[str, str], ...] = ()
     failures: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from envs.search.retrieval import words
 from envs.web_qa.evidence import SCRAPE, SEARCH, gathered
 from envs.web_qa.made import FACTS, PRICES, read
 from envs.web_qa.measure import score
-from envs.web_qa.prompts import ASKS, Asked, Doings, Final, Finding, Judgement, Steps, WebFormat
+from envs.web_qa.prompts import ASKS, Doings, Final, Judgement, OperatorView, StepFinding, Steps, WebFormat
 from envs.web_qa.web import Web, load_pages
 from tape.lm.base import Request
 from tape.protocols.role_cases import RoleCase, chat_only, judged_act, judged_by
@@ -91,7 +91,7 @@ def _propose(made: _Case, name: str) -> RoleCase:
     def right(found: Steps) -> bool | str:
         return any(asked <= set(words(one.goal)) for one in found.steps) or "; ".join(one.goal for one in found.steps)
 
-    request = Asked(made.task).request("propose")
+    request = OperatorView(made.task).request("propose")
     return _case("propose", name, request, right, steps=[{"kind": "extract", "goal": goal}])
 
 
@@ -100,19 +100,19 @@ def _query(made: _Case, name: str) -> RoleCase:
         return any(one.what == made.at for one in found.actions) or "; ".join(one.what for one in found.actions)
 
     links = f"Linked and not read:\n- {made.at}"
-    request = Asked(made.task, gathered(made.searched), made.step).request("query", links)
+    request = OperatorView(made.task, gathered(made.searched), made.step).request("query", links)
     return _case("query", name, request, right, actions=[{"do": SCRAPE, "what": made.at}])
 
 
 def _realize(made: _Case, name: str) -> RoleCase:
     evidence = gathered(made.opened)
 
-    def right(found: Finding) -> bool | str:
+    def right(found: StepFinding) -> bool | str:
         grounded = bool(found.quotes) and all(evidence.says(one.address, one.quote) for one in found.quotes)
         return (grounded and str(made.value) in found.finding) or f"{found.finding:.80}, is {made.value}"
 
     quotes = [{"address": made.at, "quote": made.quote}]
-    request = Asked(made.task, evidence, made.step).request("realize")
+    request = OperatorView(made.task, evidence, made.step).request("realize")
     return _case("realize", name, request, right, quotes=quotes, finding=str(made.value), complete=True)
 
 
@@ -122,12 +122,12 @@ def _validate(made: _Case, name: str) -> RoleCase:
     address = made.at if truth == "pass" else made.off
     value, quote = made.told(address)
     shown = f"Proposed finding: {value}\nQuotes:\n- <{address}> {quote}"
-    request = Asked(made.task, gathered(opened), made.step).request("validate", shown)
+    request = OperatorView(made.task, gathered(opened), made.step).request("validate", shown)
     judge: Callable[[Judgement], bool | str] = lambda found: found.verdict == truth or f"is {truth}"  # noqa: E731
     return replace(_case("validate", name, request, judge, reason="So the page says.", verdict=truth), chance=0.5)
 
 
 def _answer(made: _Case, name: str) -> RoleCase:
-    request = Asked(made.task, findings=((made.step, str(made.value)),)).request("answer")
+    request = OperatorView(made.task, findings=((made.step, str(made.value)),)).request("answer")
     right: Callable[[Final], bool | str] = lambda found: made.right(found.answer)  # noqa: E731
     return _case("answer", name, request, right, reason="It was found.", answer=str(made.value))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from envs.web_qa.evidence import NOTE, SCRAPE, SEARCH, Evidence, gathered, last_note, plain
-from envs.web_qa.prompts import CLOSEST, SHIFT, Asked, Doings, Final, Finding, Judgement, Steps
+from envs.web_qa.evidence import NOTE, SCRAPE, SEARCH, WebEvidence, gathered, last_note, plain
+from envs.web_qa.prompts import CLOSEST, SHIFT, Doings, Final, Judgement, OperatorView, StepFinding, Steps
 from envs.web_qa.web import site
 from tape.errors import InvalidOutputError
 from tape.protocols import Action, State
@@ -44,7 +44,7 @@ def is_weak(text: str) -> bool:
     return _WEAK.fullmatch(" ".join(text.split())) is not None
 
 
-def links_of(found: Evidence) -> list[str]:
+def links_of(found: WebEvidence) -> list[str]:
     """Addresses that pages and results name and that were not read, those of blacklisted sites left out."""
     named = [one["address"] for _, results in found.searches for one in results]
     named += [address for _, text in found.pages for address in _LINK.findall(text)]
@@ -84,7 +84,7 @@ class Narrowing:
     async def propose(self, state: CertifiedState) -> Chain:
         """At most five steps, then the answer; empty where the model's answer cannot be read."""
         del state
-        text = await self.tools.ask(Asked(self.task).request("propose"))
+        text = await self.tools.ask(OperatorView(self.task).request("propose"))
         try:
             steps = parsed(Steps, text).steps
         except InvalidOutputError as error:
@@ -115,10 +115,10 @@ class Narrowing:
             self.tools.roles.count_malformed("realize", "", error)
             return Realized(None, f"the model's answer cannot be read: {error}", counts_if_none=True)
 
-    def _asked(self, at: MarkovState, found: Evidence | None) -> Asked:
+    def _asked(self, at: MarkovState, found: WebEvidence | None) -> OperatorView:
         step = f"Step {at.target.field(STEP)} ({at.target.kind}): {at.target.text}"
         findings = findings_of(at.state.certified, at.state.projected)
-        return Asked(self.task, found, step, findings, tuple(attempt.reason for attempt in at.attempts))
+        return OperatorView(self.task, found, step, findings, tuple(attempt.reason for attempt in at.attempts))
 
     async def _next(self, at: MarkovState) -> Call | None:
         """What is left to gather in this attempt, a search's best page first; None where nothing is."""
@@ -144,7 +144,7 @@ class Narrowing:
     async def _finding(self, at: MarkovState) -> Realized:
         """The second phase: what the evidence says about the step, noted with its quotes."""
         every, step = gathered(at.state.projected), int(at.target.field(STEP))
-        found = parsed(Finding, await self.tools.ask(self._asked(at, every).request("realize"), len(at.attempts)))
+        found = parsed(StepFinding, await self.tools.ask(self._asked(at, every).request("realize"), len(at.attempts)))
         attempt = 1 + sum(note.step == step for note in every.notes)
         quotes = [{"address": plain(one.address), "quote": plain(one.quote)} for one in found.quotes]
         whole = found.complete and attempt <= FORCED_AFTER
@@ -154,7 +154,7 @@ class Narrowing:
     async def _finalize(self, at: MarkovState) -> Realized:
         """The answer; weak ones are asked for again, and in the end the last finding stands in for it."""
         every = gathered(at.state.projected)
-        asked = Asked(
+        asked = OperatorView(
             self.task, None if every.notes else every, "", findings_of(at.state.certified, at.state.projected)
         )
         for number in range(WEAK_ANSWERS):
@@ -196,12 +196,12 @@ class Narrowing:
             return Verdict((Check(True, "filter", f"let pass as uncertain at attempt {note.attempt}: {reason}"),))
         return _no(reason, "lm")
 
-    async def _judged(self, target: Target, every: Evidence) -> tuple[bool, str]:
+    async def _judged(self, target: Target, every: WebEvidence) -> tuple[bool, str]:
         note = every.notes[-1]
         earlier = {f"step {one.step}": one.marked for one in every.notes if one.step < note.step}
         step = f"Step {note.step} ({target.kind}): {target.text}"
         quotes = "\n".join(f"- <{address}> {quote}" for address, quote in note.quotes) or "none"
-        asked = Asked(self.task, every, step, tuple(earlier.items()))
+        asked = OperatorView(self.task, every, step, tuple(earlier.items()))
         text = await self.tools.ask(asked.request("validate", f"Proposed finding: {note.marked}\nQuotes:\n{quotes}"))
         try:
             found = parsed(Judgement, text)

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from envs.rates import Rates
-from envs.web_qa.made import FACTS, PRICES, Program, read
+from envs.web_qa.made import FACTS, PRICES, PlaceQuestion, read
 from envs.web_qa.prompts import MOST_ACTIONS, MOST_QUOTES, Final
 from envs.web_qa.web import DATA, load_pages, load_tasks
 from tape.errors import ModelError
@@ -32,9 +32,9 @@ _ROWS, _LINK = re.compile(r"^- [^\n]*?: (\[.*\])", re.M), re.compile(r"- \[(.+?)
 
 
 @cache
-def _known() -> tuple[Mapping[str, Program], Mapping[str, str]]:
+def _known() -> tuple[Mapping[str, PlaceQuestion], Mapping[str, str]]:
     """Programs by the texts of our tasks, and the pages by their addresses."""
-    tasks = {task.text: Program.read(task.metadata) for task in load_tasks(DATA / "tasks.jsonl")}
+    tasks = {task.text: PlaceQuestion.read(task.metadata) for task in load_tasks(DATA / "tasks.jsonl")}
     return tasks, {page.address: f"{page.title}\n{page.text}" for page in load_pages()}
 
 

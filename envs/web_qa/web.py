@@ -33,7 +33,7 @@ declare("scrapes", "scrape")
 
 
 @dataclass(frozen=True)
-class Page:
+class WebPage:
     """A recorded page.
 
     Attributes:
@@ -58,7 +58,7 @@ class WebTask:
         text: What is asked.
         answer: The right answer; empty where the file keeps it secret.
         difficulty: ``Easy``, ``Medium`` or ``Hard``.
-        metadata: Of our own tasks the program (:class:`envs.web_qa.made.Program`).
+        metadata: Of our own tasks the program (:class:`envs.web_qa.made.MadeQuestion`).
     """
 
     id: str
@@ -79,7 +79,7 @@ class Web:
         MissingExtraError: The extra ``search`` is not installed.
     """
 
-    def __init__(self, pages: Iterable[Page]) -> None:
+    def __init__(self, pages: Iterable[WebPage]) -> None:
         self.pages = {page.address: page for page in pages}
         self._index = bm25([Passage(p.address, p.title, _LINK.sub(r"\1", p.text)) for p in self.pages.values()])
 
@@ -118,17 +118,17 @@ def _snippet(text: str, asked: frozenset[str]) -> str:
     return max(sentences, key=lambda one: len(asked.intersection(words(one))))[:LONGEST_SNIPPET]
 
 
-def load_pages(folder: Path = DATA) -> tuple[Page, ...]:
+def load_pages(folder: Path = DATA) -> tuple[WebPage, ...]:
     """The pages of a folder: its files ``pages*.jsonl``, an object with ``address``, ``title`` and ``text`` a line.
 
     Raises:
         WebFileError: There is none, or a line is wrong.
     """
-    found: dict[str, Page] = {}
+    found: dict[str, WebPage] = {}
     for file in sorted(folder.glob("pages*.jsonl")):
         for record in records_of_lines(file, WebFileError):
             blocked = "blocked" in record.fields and record.flag("blocked")
-            page = Page(record.text("address"), record.text("title"), record.text("text"), blocked)
+            page = WebPage(record.text("address"), record.text("title"), record.text("text"), blocked)
             if found.setdefault(page.address, page) is not page:
                 raise record.wrong("address", f"{page.address} is the address of an earlier page; give each its own")
     if not found:

@@ -12,7 +12,7 @@ from tape.choice.graph_problem import Edge
 from tape.engine.context import RoleContext
 from tape.engine.cost import Costs, overdrawn
 from tape.engine.episode import Episode
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import option_values
 
@@ -103,5 +103,5 @@ class LmCosts(Costs):
             f"Suppose that this is done now: {action}\nHow much of the resource {kind!r} will it use? It cannot use "
             f"more than {in_units(kind, worst)}. Answer with one of these amounts: {'; '.join(amounts)}."
         )
-        request = Request(self._context.ask(state, ask), 16, constraint=Choice(tuple(amounts)), role=COST_ROLE)
+        request = Request(self._context.ask(state, ask), 16, constraint=OneOf(tuple(amounts)), role=COST_ROLE)
         return request, amounts

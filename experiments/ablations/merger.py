@@ -11,7 +11,7 @@ from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
 from tape.engine.project import Merger
 from tape.errors import ConfigError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import State
 
 MERGE_ROLE = "merge"
@@ -79,7 +79,7 @@ class LmMerger(Merger):
         self._node |= {key: key for key in fresh}
         for (key, offered, request), completion in zip(asked, completions, strict=True):
             answer = completion.texts[0].strip()
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             if answer not in request.constraint.options:
                 self._context.count_malformed(MERGE_ROLE, completion.texts[0])
             elif answer != _NONE:
@@ -110,4 +110,4 @@ class LmMerger(Merger):
             "task is done? Differences in wording, and in what the task does not depend on, do not count. "
             f"Answer with its number, or {_NONE}."
         )
-        return Request(self._context.ask(state, ask), 4, constraint=Choice((*numbers, _NONE)), role=MERGE_ROLE)
+        return Request(self._context.ask(state, ask), 4, constraint=OneOf((*numbers, _NONE)), role=MERGE_ROLE)

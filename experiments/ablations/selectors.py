@@ -13,7 +13,7 @@ from tape.choice.graph import PlanGraph
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
 from tape.engine.select import Selection, reaches_goal, stages
-from tape.lm.base import Choice
+from tape.lm.base import OneOf
 from tape.seeds import derive
 
 
@@ -134,7 +134,7 @@ class LmSelector:
             return Selection(none, (), problem)
         request = self._context.prompt_format.select_request(graph.state(start), shown(graph, paths, kinds), remaining)
         [completion] = await self._context.lm.generate([replace(request, temperature=self._temperature, seed=seed)])
-        assert isinstance(request.constraint, Choice)
+        assert isinstance(request.constraint, OneOf)
         answer = completion.texts[0]
         if answer in request.constraint.options:
             path = paths[request.constraint.options.index(answer)]

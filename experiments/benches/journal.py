@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tape.budget import Ledger, Request, Resources, open_store
+from tape.budget import HoldRequest, Ledger, Resources, open_store
 from tape.gateway.journal import Journal
 
 SCOPE, WORST = "gateway/local/1", Resources.of(usd="0.01", steps=1)
@@ -73,7 +73,7 @@ def in_a_database(url: str, calls: int) -> str:
             return int(row[0]) if row else 0
 
     def call(number: int) -> None:
-        store.reserve(Request(f"{run}-{number}", "org/team/agent", {"usd": 10_000, "steps": 1}, name="search"))
+        store.reserve(HoldRequest(f"{run}-{number}", "org/team/agent", {"usd": 10_000, "steps": 1}, name="search"))
         store.settle(f"{run}-{number}", {"usd": 10_000, "steps": 1})
 
     before, began = size(), time.perf_counter()

@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
 
-from tape.budget import Cap, LedgerStore, Refused, Request, open_store
+from tape.budget import Cap, HoldRequest, LedgerStore, Refused, open_store
 from tape.budget.stores.file import FileStore
 
 STREAMS, CALLS, CAP = 128, 5, 1_000_000
@@ -140,7 +140,7 @@ class Play:
         """The amount that is held; 0 where none is."""
         wanted = WORST // PARTS if self._way == "and grow" else WORST
         while True:
-            found = self._store.reserve(Request(id, "org", {"usd": wanted}))
+            found = self._store.reserve(HoldRequest(id, "org", {"usd": wanted}))
             if not isinstance(found, Refused):
                 return wanted
             if self._way in ("and fit", "and grow") and found.left >= call.cost // 4 and self._stuck:
@@ -223,7 +223,7 @@ def speed(make: Callable[[], LedgerStore], clients: int, pairs: int) -> dict[str
         for number in range(pairs // clients):
             id = f"{root}-{name}-{number}"
             began = time.perf_counter()
-            store.reserve(Request(id, f"{root}/team{name % 10}/agent{name}", {"usd": 10}))
+            store.reserve(HoldRequest(id, f"{root}/team{name % 10}/agent{name}", {"usd": 10}))
             middle = time.perf_counter()
             store.settle(id, {"usd": 5})
             times.extend((middle - began, time.perf_counter() - middle))
@@ -257,7 +257,7 @@ def of_size(make: Callable[[], LedgerStore], levels: int, labels: int) -> dict[s
     times = []
     for number in range(PAIRS):
         began = time.perf_counter()
-        store.reserve(Request(f"{root}-{number}", "/".join(path), {"usd": 10}, marked))
+        store.reserve(HoldRequest(f"{root}-{number}", "/".join(path), {"usd": 10}, marked))
         store.settle(f"{root}-{number}", {"usd": 5})
         times.append(time.perf_counter() - began)
     store.close()
@@ -283,7 +283,7 @@ def _program(url: str, root: str, name: int, pairs: int) -> None:
     def work(thread: int) -> None:
         for number in range(pairs):
             id = f"{run}-{thread}-{number}"
-            store.reserve(Request(id, f"{root}/host{name}", {"usd": 10}))
+            store.reserve(HoldRequest(id, f"{root}/host{name}", {"usd": 10}))
             store.settle(id, {"usd": 5})
 
     threads = [threading.Thread(target=work, args=(thread,)) for thread in range(THREADS)]

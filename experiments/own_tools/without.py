@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from tape.agents.program_requests import Asked
+from tape.agents.program_requests import ProgramRequest
 from tape.plan.agreement import OPEN, Agreement
 from tape.plan.program import Program
 from tape.plan.prompt import Done
-from tape.plan.record import Run
+from tape.plan.record import FollowedProgram
 from tape.plan.vocabulary import Vocabulary
 
 
@@ -45,12 +45,14 @@ def _bare(step: Done, words: Vocabulary, lines_run: str, results: str) -> str:
     return f"This line failed:\n{step.text}\nWhy: {step.failure}"
 
 
-def _only_failures(self: Asked, run: Run, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:
+def _only_failures(
+    self: ProgramRequest, run: FollowedProgram, words: Vocabulary
+) -> tuple[tuple[Done, ...], dict[str, Any]]:
     lines, _ = _CARRIED(self, run, words)
     return tuple(line for line in lines if line.failure), {}
 
 
-_CARRIED = Asked.carried
+_CARRIED = ProgramRequest.carried
 _CLASSES = Agreement.classes
 
 
@@ -63,7 +65,7 @@ PARTS: Mapping[str, Callable[[], Any]] = {
     "grammar": lambda: mock.patch("tape.tools.prompts.programs.Grammar", return_value=None),
     "values": lambda: mock.patch.object(Agreement, "classes", _classes_as_written),
     "hints": lambda: mock.patch("tape.plan.prompt._failed", _bare),
-    "continuation": lambda: mock.patch.object(Asked, "carried", _only_failures),
+    "continuation": lambda: mock.patch.object(ProgramRequest, "carried", _only_failures),
 }
 """What can be left out."""
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import EndlessError
 from solvers.needs import Need
 from solvers.rcsp.folded import as_written, fold
@@ -83,7 +83,7 @@ def explained(question: Question, unreachable: bool) -> RcspExplanation:
     """
     if unreachable:
         return RcspExplanation(reachable=False)
-    deadline = Deadline(_SECONDS if question.time_limit is None else question.time_limit)
+    deadline = SolveDeadline(_SECONDS if question.time_limit is None else question.time_limit)
     problem = question.asked.problem
     needs: list[Need] = []
     for k, name in enumerate(problem.resources):
@@ -108,7 +108,11 @@ def explained(question: Question, unreachable: bool) -> RcspExplanation:
 
 
 def _extreme(
-    question: Question, k: int, limit: str, limits: tuple[Sequence[Amount], Sequence[Amount | None]], deadline: Deadline
+    question: Question,
+    k: int,
+    limit: str,
+    limits: tuple[Sequence[Amount], Sequence[Amount | None]],
+    deadline: SolveDeadline,
 ) -> tuple[Amount | None, bool]:
     """The least (with a lower limit: the most) that a path within the limits uses of a resource; None if there is none.
 
@@ -128,7 +132,7 @@ def _extreme(
     return stated(found.paths[0].cost, found.places[0]), True
 
 
-def _together(question: Question, deadline: Deadline) -> tuple[dict[str, Amount | None] | None, bool]:
+def _together(question: Question, deadline: SolveDeadline) -> tuple[dict[str, Amount | None] | None, bool]:
     """What would do as upper limits together, by name, and whether none of them can be less; None if nothing is known.
 
     Limits are counted in units of the last decimal place, or of `_FINE` where amounts are no short decimals.
@@ -169,6 +173,6 @@ def _together(question: Question, deadline: Deadline) -> tuple[dict[str, Amount 
     return {problem.resources[k]: amounts[k] for k in raised}, found.proven
 
 
-def _solved(question: Question, problem: RcspProblem, deadline: Deadline, *, maximise: bool = False) -> Solved:
+def _solved(question: Question, problem: RcspProblem, deadline: SolveDeadline, *, maximise: bool = False) -> Solved:
     other = question._replace(asked=question.asked._replace(problem=problem))
     return solved(other, 1, deadline, maximise=maximise)

@@ -18,7 +18,7 @@ Limits = Mapping[str, Any]
 """For each resource an upper limit, a pair of a lower and an upper one, or None for none; so is None in a pair."""
 
 
-class Asked(NamedTuple):
+class NamedProblem(NamedTuple):
     """A problem, and how whoever asked calls its nodes and edges.
 
     Attributes:
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     edge: Callable[[int], Any]
 
 
-def asked(graph: Any, source: Any, target: Any, limits: Limits | None, cost: str) -> Asked:
+def asked(graph: Any, source: Any, target: Any, limits: Limits | None, cost: str) -> NamedProblem:
     """The problem that a graph, two of its nodes and limits make; the arguments are those of `shortest_path`.
 
     Raises:
@@ -52,7 +52,7 @@ def asked(graph: Any, source: Any, target: Any, limits: Limits | None, cost: str
             message = "say where paths begin and end" if node is None else "no such node in the graph"
             raise ProblemError(name, None, node, message) from None
     pairs = [_pair(name, limit) for name, limit in (limits or {}).items()]
-    return Asked(found.problem(cost, names, pairs, ends), found.labels.__getitem__, found.edge)
+    return NamedProblem(found.problem(cost, names, pairs, ends), found.labels.__getitem__, found.edge)
 
 
 def _pair(name: str, limit: Any) -> tuple[Any, Any]:
@@ -64,7 +64,7 @@ def _pair(name: str, limit: Any) -> tuple[Any, Any]:
     return None, limit
 
 
-def _limited(problem: RcspProblem, source: Any, target: Any, limits: Limits, cost: str) -> Asked:
+def _limited(problem: RcspProblem, source: Any, target: Any, limits: Limits, cost: str) -> NamedProblem:
     if cost != "cost":
         raise ProblemError("cost", None, cost, "an RcspProblem has its costs already")
     if source is not None or target is not None:
@@ -79,7 +79,7 @@ def _limited(problem: RcspProblem, source: Any, target: Any, limits: Limits, cos
             k = problem.resources.index(name)
             lower[k], upper[k] = _pair(name, limit)
         problem = problem.with_limits(lower, upper)
-    return Asked(problem, int, int)
+    return NamedProblem(problem, int, int)
 
 
 @dataclass

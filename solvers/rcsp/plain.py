@@ -18,7 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 from operator import add
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import LateError
 from solvers.found import Ending, Found
 from solvers.rcsp.folded import Folded
@@ -29,7 +29,7 @@ _STEPS = 24
 """Prices that are looked at, at most."""
 
 
-def search(folded: Folded, wanted: int, elementary: bool, deadline: Deadline) -> Found:
+def search(folded: Folded, wanted: int, elementary: bool, deadline: SolveDeadline) -> Found:
     """Finds the paths of least cost from the source to the target within the limits.
 
     The costs and the ending are those of `solvers.compiled.shortest`; among paths of equal cost it may choose
@@ -63,7 +63,7 @@ def search(folded: Folded, wanted: int, elementary: bool, deadline: Deadline) ->
     return searched(net, wanted, deadline, elementary=elementary)
 
 
-def searched(net: Net, wanted: int, deadline: Deadline, *, elementary: bool = False, ties: bool = False) -> Found:
+def searched(net: Net, wanted: int, deadline: SolveDeadline, *, elementary: bool = False, ties: bool = False) -> Found:
     """Finds the paths of least cost from the source to the target of a net within its limits.
 
     Args:
@@ -101,7 +101,7 @@ class _Search:
         bytes: The most memory that they took, about.
     """
 
-    def __init__(self, wanted: int, deadline: Deadline, elementary: bool) -> None:
+    def __init__(self, wanted: int, deadline: SolveDeadline, elementary: bool) -> None:
         self._wanted, self._deadline, self._elementary = wanted, deadline, elementary
         self._relaxed: tuple[Net, Priced] | None = None
         self.paths: list[tuple[int, tuple[int, ...]]] = []

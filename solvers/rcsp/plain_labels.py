@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers import memory
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.found import Ending
 from solvers.rcsp.plain_net import Amounts, Net, Priced
 
@@ -113,7 +113,7 @@ class Labels:
         """What the labels take, about."""
         return self.made * (LABEL_BYTES + 64.0 * len(self._net.lower))
 
-    def run(self, deadline: Deadline) -> Ending:
+    def run(self, deadline: SolveDeadline) -> Ending:
         """Goes on until no path that is left is of interest; PROVED also if there is no path."""
         for turn in itertools.count():
             if not self._heap or not self._of_interest(self._heap[0][0]):
@@ -168,7 +168,7 @@ class Labels:
                 names = (*label.names, net.ids[arc]) if self._ties else ()
                 yield more, Label(head, label.cost + net.cost[arc], used, label.met | bit, names, label, arc)
 
-    def dive(self, deadline: Deadline) -> tuple[int, ...] | None:
+    def dive(self, deadline: SolveDeadline) -> tuple[int, ...] | None:
         """A path within the limits, by the way on that is the cheapest at each node; before anything is run."""
         label: Label | None = self._heap[0][-1]
         for move in range(self._net.n):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from solvers.chances import Chance
 from solvers.circles import shortest
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.risk import keeps
 
 Amounts = tuple[int, ...]
@@ -107,7 +107,7 @@ class Ways(NamedTuple):
     circle: tuple[int, ...]
 
 
-def ways(net: Net, weights: Sequence[int], deadline: Deadline, *, back: bool = False) -> Ways:
+def ways(net: Net, weights: Sequence[int], deadline: SolveDeadline, *, back: bool = False) -> Ways:
     """Ways from the source, or `back` from the target against the arcs; weights may be negative.
 
     Raises:
@@ -123,7 +123,7 @@ def ways(net: Net, weights: Sequence[int], deadline: Deadline, *, back: bool = F
     return Ways(least, far, last, circle[::-1] if back else circle)
 
 
-def pruned(net: Net, deadline: Deadline) -> Net:
+def pruned(net: Net, deadline: SolveDeadline) -> Net:
     """Drops the arcs that no path within the upper limits takes, as far as one resource at a time shows it.
 
     The least use on the way to an arc, its own, and the least use behind it must keep the limit. What one resource
@@ -143,7 +143,7 @@ def pruned(net: Net, deadline: Deadline) -> Net:
     return replace(net, behind=list(zip(*behind, strict=True)) or [()] * net.n)
 
 
-def _on_ways(net: Net, weights: Sequence[int], most: int | None, deadline: Deadline) -> tuple[Net, Sequence[int]]:
+def _on_ways(net: Net, weights: Sequence[int], most: int | None, deadline: SolveDeadline) -> tuple[Net, Sequence[int]]:
     """The arcs on paths from the source to the target of at most that weight, and the least behind each node."""
     ahead, far, *_ = ways(net, weights, deadline)
     behind = ways(net, weights, deadline, back=True).least
@@ -154,7 +154,7 @@ def _on_ways(net: Net, weights: Sequence[int], most: int | None, deadline: Deadl
     return (net if all(kept) else net.only(kept)), behind
 
 
-def free_circle(net: Net, deadline: Deadline) -> tuple[int, ...]:
+def free_circle(net: Net, deadline: SolveDeadline) -> tuple[int, ...]:
     """A circle of negative cost that uses nothing that is limited, as arcs in order of travel; empty if there is none.
 
     Raises:
@@ -188,7 +188,7 @@ class Priced(NamedTuple):
     over: Amounts
 
 
-def priced(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced | tuple[int, ...]:
+def priced(net: Net, prices: Sequence[int], deadline: SolveDeadline) -> Priced | tuple[int, ...]:
     """The relaxation at given prices, or a circle that is negative there. The target must be within reach.
 
     Raises:
@@ -215,7 +215,7 @@ def _path(net: Net, back: Ways) -> tuple[int, ...]:
     return tuple(path)
 
 
-def least_priced(net: Net, deadline: Deadline) -> Priced:
+def least_priced(net: Net, deadline: SolveDeadline) -> Priced:
     """The relaxation at the least prices, in proportion to 1 / limit, at which no circle is negative: 0 if none is.
 
     Each circle that is negative at some prices says how many times dearer they must be for it (Newton's method for the
@@ -251,7 +251,7 @@ def further(net: Net, one: Priced, gain: int, least: Sequence[int]) -> list[int]
     ]
 
 
-def at_prices(net: Net, prices: Sequence[int], deadline: Deadline) -> Priced:
+def at_prices(net: Net, prices: Sequence[int], deadline: SolveDeadline) -> Priced:
     """The relaxation at prices at which no circle is negative."""
     found = priced(net, prices, deadline)
     assert isinstance(found, Priced), "a circle is negative"

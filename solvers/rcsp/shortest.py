@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from solvers.api import checked_count, checked_time_limit
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.rcsp.explaining import RcspExplanation, explained
 from solvers.rcsp.graphs import Limits, asked
 from solvers.rcsp.problem import Amount
@@ -218,7 +218,7 @@ def shortest_paths(
     wanted = min(checked_count("k", k), _MOST)
     began = time.perf_counter()
     limit = checked_time_limit(time_limit)
-    deadline = Deadline(limit)
+    deadline = SolveDeadline(limit)
     question = Question(asked(graph, source, target, limits, cost), elementary, _threads(threads), limit)
     found = solved(question, wanted, deadline, maximise=maximise)
     seconds = time.perf_counter() - began

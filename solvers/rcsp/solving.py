@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from solvers import compiled
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import EndlessError
 from solvers.found import Ending, Found
 from solvers.rcsp.folded import Folded, exact, fold
-from solvers.rcsp.graphs import Asked
+from solvers.rcsp.graphs import NamedProblem
 from solvers.rcsp.verified import Counted, counted, is_endless
 from solvers.solution import Status
 
@@ -25,7 +25,7 @@ class Question(NamedTuple):
         time_limit: Seconds; None for no limit.
     """
 
-    asked: Asked
+    asked: NamedProblem
     elementary: bool
     threads: int
     time_limit: float | None
@@ -53,7 +53,7 @@ class Solved(NamedTuple):
     places: tuple[int | None, tuple[int | None, ...]] = (None, ())
 
 
-def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found:
+def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: SolveDeadline) -> Found:
     """What the compiled search finds, or, where there is none or its integers are too narrow, that in Python."""
     found = compiled.shortest(folded, wanted, elementary, threads, deadline)
     if found is not None:
@@ -63,7 +63,7 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
     return plain.search(folded, wanted, elementary, deadline)
 
 
-def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: bool = False) -> Solved:
+def solved(question: Question, wanted: int, deadline: SolveDeadline, *, maximise: bool = False) -> Solved:
     """The best paths of a problem.
 
     Raises:
@@ -100,7 +100,7 @@ def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: boo
     return Solved(status, paths, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)
 
 
-def _endless(asked: Asked, folded: Folded, found: Found, sign: int) -> Solved:
+def _endless(asked: NamedProblem, folded: Folded, found: Found, sign: int) -> Solved:
     circle = found.paths[0]
     if not is_endless(asked.problem, folded, circle, sign):
         return Solved(Status.ERROR, message=f"the search named {circle} a circle that gains, and it is not")

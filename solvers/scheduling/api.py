@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, SolverUnavailableError, TooLargeError
 from solvers.scheduling.check import check_schedule
 from solvers.scheduling.cp_sat import answer, solve_by_cp_sat
@@ -62,7 +62,7 @@ def schedule(problem: ScheduleProblem, time_limit: float | None = None) -> Sched
 def _searched(problem: ScheduleProblem, objective: Objective, time_limit: float | None) -> Schedule:
     if max(problem.fastest, default=0) > problem.latest:
         return Schedule(Status.INFEASIBLE)
-    deadline = Deadline(time_limit)
+    deadline = SolveDeadline(time_limit)
     installed = importlib.util.find_spec("ortools") is not None
     most = _MOST if installed else _MOST_ALONE
     found, bound, why = Schedule(Status.TIMEOUT), float("inf"), "so many steps that depend on each other"

@@ -6,7 +6,7 @@ import math
 import threading
 from typing import Any
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError
 from solvers.scheduling.objective import Objective
 from solvers.scheduling.placing import earliest
@@ -25,7 +25,7 @@ _POLL = 0.05
 
 
 def solve_by_cp_sat(
-    problem: ScheduleProblem, objective: Objective, deadline: Deadline, hint: Schedule | None = None
+    problem: ScheduleProblem, objective: Objective, deadline: SolveDeadline, hint: Schedule | None = None
 ) -> Schedule:
     """The best plan, or the best found in a time with a bound; one thread, one seed.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from solvers.errors import TooLargeError
 from solvers.scheduling.objective import Objective
-from solvers.scheduling.prices import Prices, prices
+from solvers.scheduling.prices import DualPrices, prices
 from solvers.scheduling.problem import ScheduleProblem
 
 Whole = NDArray[np.int64]
@@ -84,7 +84,7 @@ def best_variants(
 class _Search:
     """Labels down to a target."""
 
-    def __init__(self, problem: ScheduleProblem, objective: Objective, found: Prices, most: int) -> None:
+    def __init__(self, problem: ScheduleProblem, objective: Objective, found: DualPrices, most: int) -> None:
         self._problem, self._objective, self._prices, self._left = problem, objective, found, most
         count = len(problem.steps)
         self._next: list[list[int]] = [[] for _ in range(count)]

@@ -26,7 +26,7 @@ _ROUNDS, _PATIENCE, _SHRINK = 8, 10, 0.6
 
 
 @dataclass(frozen=True)
-class Prices:
+class DualPrices:
     """Prices, and what they say.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Tables:
         return np.asarray(self.gains - np.tensordot(budgets, self.uses, 1) - time[:, None] * self.times)
 
 
-def prices(problem: ScheduleProblem, objective: Objective) -> Prices:
+def prices(problem: ScheduleProblem, objective: Objective) -> DualPrices:
     """Good prices for a problem; where nothing binds they are 0."""
     tables, count = _Tables(problem, objective), len(problem.steps)
     soonest, steps = max(problem.fastest, default=0), np.arange(count)
@@ -109,7 +109,7 @@ def prices(problem: ScheduleProblem, objective: Objective) -> Prices:
     budgets, on_chains = kept
     rows = tables.reduced(budgets, on_chains @ through[: len(on_chains)])
     reduced_rows = tuple(row[: len(variants)] for row, variants in zip(rows, problem.steps, strict=True))
-    return Prices(float(best), budgets, _flow(chains, on_chains, count), reduced_rows)
+    return DualPrices(float(best), budgets, _flow(chains, on_chains, count), reduced_rows)
 
 
 def _flow(chains: Sequence[Sequence[int]], on_chains: Floats, count: int) -> Mapping[tuple[int, int], float]:

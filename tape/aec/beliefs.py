@@ -1,7 +1,7 @@
 """The belief store: predictions with their uncertainty (AEC definition 3.1).
 
-Nothing here can become a fact: no function takes a :class:`Belief` to a :class:`tape.aec.facts.Fact`, and a
-:class:`tape.aec.facts.Grounded` is made from observations alone.
+Nothing here can become a fact: no function takes a :class:`PredictedValue` to a
+:class:`tape.aec.facts.GroundedFact`, and a :class:`tape.aec.facts.Grounded` is made from observations alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tape.protocols.predicates import Predicate
 
 
 @dataclass(frozen=True)
-class Belief:
+class PredictedValue:
     """What is predicted of a predicate.
 
     Attributes:
@@ -27,7 +27,7 @@ class Belief:
     sigma: float
 
 
-class BeliefStore(dict[Predicate, Belief]):
+class BeliefStore(dict[Predicate, PredictedValue]):
     """Beliefs by predicate; those with a value are the domain of w^ (AEC eq. 1)."""
 
     def value(self, predicate: Predicate) -> bool | None:
@@ -37,7 +37,7 @@ class BeliefStore(dict[Predicate, Belief]):
 
     def predicted(self, predicate: Predicate, mu: float, sigma: float) -> None:
         """Record a prediction; hypotheses are not filtered by it yet."""
-        self[predicate] = Belief(None, mu, sigma)
+        self[predicate] = PredictedValue(None, mu, sigma)
 
     def simulate(self, predicate: Predicate) -> bool:
         """Believe the likelier value from here on and return it.

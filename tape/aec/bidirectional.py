@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from tape.aec.bidirectional_progress import Node, Progression, label_of
+from tape.aec.bidirectional_progress import DeclaredProgression, Node, label_of
 from tape.errors import ConfigError
 from tape.protocols import Action, Plan, State
 from tape.protocols.domain import Domain, require_predicates
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
 
-__all__ = ["BidirectionalProposer", "Found", "Limits", "queryable", "search"]
+__all__ = ["BidirectionalProposer", "FoundPlan", "SearchLimits", "queryable", "search"]
 
 Assumable = Callable[[State, Sequence[Action], Predicate], bool]
 """Whether a plan of these actions from a state may assume an unknown predicate."""
@@ -31,7 +31,7 @@ Subgoal = frozenset[tuple[Predicate, bool]]
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """Bounds of the search.
 
     Attributes:
@@ -64,7 +64,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPlan:
     """An accepted plan.
 
     Attributes:
@@ -83,7 +83,7 @@ def proposer(domain: Domain) -> BidirectionalProposer:
         ConfigError: The domain declares no predicates.
     """
     assumable = queryable(require_predicates(domain, "proposer='two_frontier'"))
-    return BidirectionalProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=assumable)
+    return BidirectionalProposer(domain, SearchLimits(nodes=4000, width=64, novel=True), assumable=assumable)
 
 
 def queryable(domain: Predicates) -> Assumable:
@@ -106,9 +106,9 @@ def search(
     state: State,
     actions: Sequence[Action],
     m: int,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
     assumable: Assumable | None = None,
-) -> list[Found]:
+) -> list[FoundPlan]:
     """Search for plans.
 
     Args:
@@ -123,7 +123,7 @@ def search(
         At most ``m`` plans, by length, then by number of assumptions, then in textual order. Shorter ones may exist if
         a limit is reached or effects depend on the state.
     """
-    return _Search(domain, state, actions, m, limits or Limits(), assumable).run()
+    return _Search(domain, state, actions, m, limits or SearchLimits(), assumable).run()
 
 
 class _Search:
@@ -135,12 +135,12 @@ class _Search:
         state: State,
         actions: Sequence[Action],
         m: int,
-        limits: Limits,
+        limits: SearchLimits,
         assumable: Assumable | None,
     ) -> None:
         self._domain, self._state, self._m, self._limits = domain, state, m, limits
         able = cache(lambda p: assumable is None or assumable(state, actions, p))
-        self._progress = Progression(domain, limits.assumptions, able)
+        self._progress = DeclaredProgression(domain, limits.assumptions, able)
         root = self._progress.root(domain.ground(state))
         self._needs = {action: domain.preconditions(action) for action in dict.fromkeys(actions)}
         self._goals = [dict(goal) for goal in domain.goals()]
@@ -156,10 +156,10 @@ class _Search:
         self._made = len(self._seen_forward) + len(self._seen_backward)
         self._root, self._depth = root, 0
         self._pairs: set[tuple[Subgoal, Subgoal]] = set()
-        self._found: dict[tuple[Action, ...], Found] = {}
+        self._found: dict[tuple[Action, ...], FoundPlan] = {}
         self._tried: set[tuple[tuple[Action, ...], tuple[tuple[Predicate, bool], ...]]] = set()
 
-    def run(self) -> list[Found]:
+    def run(self) -> list[FoundPlan]:
         self._meet(0, range(1))
         while not self._is_over():
             back = len(self._backward)
@@ -299,7 +299,7 @@ class _Search:
                 continue
             known = self._found.get(done.actions)
             if (known is None or len(done.assumed) < len(known.assumed)) and self._holds(done):
-                self._found[done.actions] = Found(done.actions, dict(sorted(done.assumed.items())))
+                self._found[done.actions] = FoundPlan(done.actions, dict(sorted(done.assumed.items())))
 
     def _holds(self, done: Node) -> bool:
         """Whether the plan reaches the goal from the start under exactly its assumptions."""
@@ -329,15 +329,15 @@ class BidirectionalProposer:
     def __init__(
         self,
         domain: Domain,
-        limits: Limits | None = None,
+        limits: SearchLimits | None = None,
         actions: Callable[[State], Sequence[Action]] | None = None,
         assumable: Assumable | None = None,
     ) -> None:
-        self._domain, self._limits, self._actions = domain, limits or Limits(), actions
+        self._domain, self._limits, self._actions = domain, limits or SearchLimits(), actions
         self._predicates = require_predicates(domain, "the bidirectional search")
         self._assumable = assumable
 
-    def hypotheses(self, state: State, m: int, steps: int | None = None) -> list[Found]:
+    def hypotheses(self, state: State, m: int, steps: int | None = None) -> list[FoundPlan]:
         """At most ``m`` plans with their assumptions.
 
         Args:

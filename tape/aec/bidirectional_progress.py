@@ -41,7 +41,7 @@ class Node:
         return frozenset(self.base.items()), frozenset(self.assumed.items()), self.lost
 
 
-class Progression:
+class DeclaredProgression:
     """Applies actions as the domain declares them.
 
     Args:

@@ -14,7 +14,7 @@ from tape.aec.prefix import prefix_length
 from tape.aec.query import Queries
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
-from tape.aec.verifier import Verdict
+from tape.aec.verifier import PlanVerdict
 from tape.budget import Resources
 from tape.engine.cost import spendable
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults
@@ -202,7 +202,7 @@ class Controller(Verification):
         known = hypothesis.verdict.closure.assignment
         return any(known.get(p, value) != value for p, value in hypothesis.expected.items())
 
-    def _refuse(self, actions: Sequence[Action], verdict: Verdict, reason: str = "") -> None:
+    def _refuse(self, actions: Sequence[Action], verdict: PlanVerdict, reason: str = "") -> None:
         """Count and log a refusal, with the verifier's witnesses."""
         witnesses = [str(witness) for witness in verdict.witnesses]
         self._denied += [w.predicate for w in verdict.witnesses if w.predicate and w.denied]

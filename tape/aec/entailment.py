@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tape.aec.facts import Claim, Contradiction, Evidence, Fact, Grounded
+from tape.aec.facts import Claim, Contradiction, Evidence, Grounded, GroundedFact
 from tape.protocols.predicates import InferenceRule, Predicate
 
 
-class Closure(Mapping[Predicate, Fact]):
+class Closure(Mapping[Predicate, GroundedFact]):
     """Grounded facts and their closure under the rules; an entailed fact names its rule and premises.
 
     An observation overrides a rule. If two rules disagree, neither conclusion is kept. Both cases are reported as
@@ -26,7 +26,7 @@ class Closure(Mapping[Predicate, Fact]):
         self.contradictions: list[Contradiction] = []
         self._by: dict[Predicate, tuple[InferenceRule, dict[Predicate, bool]]] = {}
         disputed: set[Predicate] = set()
-        self._facts: dict[Predicate, Fact] = {}
+        self._facts: dict[Predicate, GroundedFact] = {}
         while not self._closed(rules, disputed):
             continue  # start again without the disputed predicates: other conclusions may rest on them
 
@@ -62,14 +62,16 @@ class Closure(Mapping[Predicate, Fact]):
         """The conclusions of rules that are not grounded."""
         return {p: Claim(self.assignment[p], "rule", rule.name) for p, (rule, _) in self._by.items()}
 
-    def __getitem__(self, predicate: Predicate) -> Fact:
+    def __getitem__(self, predicate: Predicate) -> GroundedFact:
         if predicate not in self._by:
             return self._grounded[predicate]
         if predicate not in self._facts:  # premises are searched on demand
             rule, known = self._by[predicate]
             premises = premises_of(rule, known, predicate, self.assignment[predicate])
             step = max((self[p].evidence.step for p in premises), default=0)
-            self._facts[predicate] = Fact(self.assignment[predicate], Evidence("entailed", step, rule.name, premises))
+            self._facts[predicate] = GroundedFact(
+                self.assignment[predicate], Evidence("entailed", step, rule.name, premises)
+            )
         return self._facts[predicate]
 
     def __iter__(self) -> Iterator[Predicate]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from tape.aec.resolution import Unknown, Way, resolve
-from tape.aec.verifier import Verdict
+from tape.aec.verifier import PlanVerdict
 from tape.protocols import Action, State
 from tape.protocols.parts import Predicates
 
 MOST = 4
 """Most insertions in one plan."""
 
-Verify = Callable[[Sequence[Action]], Verdict]
+Verify = Callable[[Sequence[Action]], PlanVerdict]
 
 
 def with_establishing_actions(
@@ -47,7 +47,7 @@ def with_establishing_actions(
 
 
 def _edited(
-    domain: Predicates, state: State, verdict: Verdict, actions: tuple[Action, ...]
+    domain: Predicates, state: State, verdict: PlanVerdict, actions: tuple[Action, ...]
 ) -> Iterator[tuple[Action, ...]]:
     """The plan with one insertion, for each witness against one of its steps."""
     for witness in verdict.witnesses:

@@ -39,7 +39,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Fact:
+class GroundedFact:
     """A value and the evidence for it."""
 
     value: bool
@@ -83,7 +83,7 @@ _SEAL = _Seal()
 
 
 @final
-class Grounded(Mapping[Predicate, Fact]):
+class Grounded(Mapping[Predicate, GroundedFact]):
     """A snapshot of the grounded store; only :class:`GroundedStore` makes one.
 
     Predictors and the verifier receive nothing else, so that neither can depend on a belief.
@@ -91,7 +91,7 @@ class Grounded(Mapping[Predicate, Fact]):
 
     __slots__ = ("_facts", "assignment", "digest", "observed")
 
-    def __init__(self, facts: Mapping[Predicate, Fact], observed: State, key: str, seal: _Seal) -> None:
+    def __init__(self, facts: Mapping[Predicate, GroundedFact], observed: State, key: str, seal: _Seal) -> None:
         if seal is not _SEAL:
             raise ConfigError("only GroundedStore.snapshot() makes a Grounded: only observations ground facts")
         self._facts = MappingProxyType(dict(facts))
@@ -103,7 +103,7 @@ class Grounded(Mapping[Predicate, Fact]):
         self.digest = hashlib.sha256(f"{key}\n{values}".encode()).hexdigest()[:16]
         """Equal for equal values in equal states."""
 
-    def __getitem__(self, predicate: Predicate) -> Fact:
+    def __getitem__(self, predicate: Predicate) -> GroundedFact:
         return self._facts[predicate]
 
     def __iter__(self) -> Iterator[Predicate]:
@@ -123,7 +123,7 @@ class GroundedStore:
 
     def __init__(self, predicates: Predicates, key: Callable[[State], str]) -> None:
         self._predicates, self._key = predicates, key
-        self._facts: dict[Predicate, Fact] = {}
+        self._facts: dict[Predicate, GroundedFact] = {}
         self._initial: frozenset[Predicate] | None = None
         self._snapshot: Grounded | None = None
 
@@ -146,7 +146,7 @@ class GroundedStore:
         self._facts = {
             predicate: old
             if (old := self._facts.get(predicate)) is not None and old.value == value
-            else Fact(value, evidence)
+            else GroundedFact(value, evidence)
             for predicate, value in seen.items()
         }
         if self._initial is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from tape.aec.beliefs import Belief, BeliefStore
+from tape.aec.beliefs import BeliefStore, PredictedValue
 from tape.aec.facts import Grounded
 from tape.aec.hypothesis import Hypothesis
 from tape.aec.settings import AecSettings
@@ -70,7 +70,7 @@ class Gate(Protocol):
         """
 
 
-def discretised(belief: Belief, margin: float, uncertainty: float) -> bool | None:
+def discretised(belief: PredictedValue, margin: float, uncertainty: float) -> bool | None:
     """The believed value; None if the prediction is ambiguous or too uncertain (AEC eq. 4, margin as ours)."""
     if belief.sigma > uncertainty or abs(belief.mu - 0.5) < margin:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tape.aec.verifier import Verdict
+from tape.aec.verifier import PlanVerdict
 from tape.budget import Resources
 from tape.engine.select import Path
 from tape.protocols import Action
@@ -24,7 +24,7 @@ class Hypothesis:
     """
 
     path: Path
-    verdict: Verdict
+    verdict: PlanVerdict
     expected: Assignment
     missing: Mapping[Predicate, bool]
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tape.aec.verifier import Verdict
+from tape.aec.verifier import PlanVerdict
 from tape.protocols.predicates import Assignment, Predicate
 from tape.protocols.progression import Interface, Progression
 
 
-def prefix_length(verdict: Verdict, goals: Sequence[Assignment]) -> int:
+def prefix_length(verdict: PlanVerdict, goals: Sequence[Assignment]) -> int:
     """The number of steps of the longest certified prefix of a plan; 0 if there is none.
 
     Args:

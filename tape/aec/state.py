@@ -11,7 +11,7 @@ from tape.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, Grou
 from tape.aec.overrides import features_of
 from tape.aec.predictor import Estimate
 from tape.aec.repair import Repair, claims_of
-from tape.aec.verifier import Rulebook, Verdict, Verifier
+from tape.aec.verifier import PlanVerdict, Rulebook, Verifier
 from tape.budget import Resources
 from tape.engine.episode import Episode, environment_faults
 from tape.protocols import Action
@@ -96,7 +96,7 @@ class EpistemicState:
 
     def verify(
         self, actions: Sequence[Action], costs: Sequence[Resources] = (), remaining: Mapping[str, int] | None = None
-    ) -> Verdict:
+    ) -> PlanVerdict:
         """V on the current facts."""
         with environment_faults("the declarations of the actions cannot be used"):
             return self._verifier.verify(actions, costs, self.grounded, remaining or {})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tape.aec.entailment import Closure
-from tape.aec.facts import Fact, Grounded
+from tape.aec.facts import Grounded, GroundedFact
 from tape.budget import Resources
 from tape.protocols import Action
 from tape.protocols.parts import Predicates
@@ -16,7 +16,7 @@ from tape.protocols.pullback import Witness, affordable, pullback
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PlanVerdict:
     """The verifier's judgement of a plan.
 
     Attributes:
@@ -32,7 +32,7 @@ class Verdict:
     closure: Closure = field(compare=False, repr=False)
 
     @property
-    def evidence(self) -> dict[Predicate, Fact]:
+    def evidence(self) -> dict[Predicate, GroundedFact]:
         """The facts behind Pre(h): all of it if the plan is accepted, else the covered part."""
         known = self.closure.assignment
         return {p: self.closure[p] for p, value in self.progression.pre.items() if known.get(p) is value}
@@ -90,7 +90,7 @@ class Verifier:
 
     def verify(
         self, actions: Sequence[Action], costs: Sequence[Resources], grounded: Grounded, remaining: Mapping[str, int]
-    ) -> Verdict:
+    ) -> PlanVerdict:
         """Check a plan from the state that was observed last.
 
         Args:
@@ -110,4 +110,4 @@ class Verifier:
             for predicate, value in run.pre.items()
             if predicate not in closure
         ]
-        return Verdict(not witnesses, tuple(witnesses), run, closure)
+        return PlanVerdict(not witnesses, tuple(witnesses), run, closure)

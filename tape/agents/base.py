@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from tape.agents.at_once import AtOnce
-from tape.agents.configured import Configured
+from tape.agents.configured import AgentBase
 from tape.agents.options import (
     Listener,
     Options,
@@ -27,7 +27,7 @@ from tape.agents.options import (
 )
 from tape.agents.playing import account, play_to_end
 from tape.agents.progress import progress_line
-from tape.agents.record import Record, left_of
+from tape.agents.record import TraceRecord, left_of
 from tape.agents.resume import Resumption
 from tape.agents.stream import EpisodeStream
 from tape.approval import Approver
@@ -46,7 +46,7 @@ from tape.trace import StartedEvent, TraceWriter, hold
 from tape.waiting import run_sync
 
 
-class Agent(Configured, ABC):
+class Agent(AgentBase, ABC):
     """An agent: plays episodes of any environment with any model.
 
     Args:
@@ -140,7 +140,7 @@ class Agent(Configured, ABC):
         rest = Options(**cast("dict[str, Any]", options))
         path = Path(trace).resolve()
         with closing(hold(path)) as held:
-            record = Record(path)
+            record = TraceRecord(path)
             env = record.environment(env, tools, steps_again=again)
             self.require(self.config, env)
             if self.config.world_model == "copy":

@@ -22,7 +22,7 @@ from tape.protocols.environment import require_environment
 from tape.protocols.method import method
 
 
-class Configured:
+class AgentBase:
     """See :class:`tape.agents.base.Agent`."""
 
     name: ClassVar[str] = ""

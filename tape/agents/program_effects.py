@@ -11,9 +11,9 @@ from tape.approval import AFTER_READING, AGAIN, PERHAPS_AGAIN
 from tape.engine.episode import Episode
 from tape.plan.open import key_of
 from tape.plan.program import Program
-from tape.plan.record import MadeCall, Record, Run
+from tape.plan.record import CallRecord, FollowedProgram, MadeCall
 from tape.plan.respelled import follow
-from tape.plan.unfold import Planned, in_order, unfold
+from tape.plan.unfold import PendingCall, in_order, unfold
 from tape.protocols.programs import Programs
 
 NOBODY = "it was done before, and nobody is there to allow it again; do without it"
@@ -40,7 +40,7 @@ class EffectNotes:
         """Keep programs that were written before any result was shown."""
         self._first += programs
 
-    def write(self, runs: Sequence[Run], record: Record, results: Sequence[Any]) -> None:
+    def write(self, runs: Sequence[FollowedProgram], record: CallRecord, results: Sequence[Any]) -> None:
         """Note what is known of the effects that come next; ``results`` are those of the episode."""
         planned = Counter[str]()
         for program in self._first:
@@ -54,7 +54,7 @@ class EffectNotes:
             for option in self._declared.options(call.name, call.arguments, results):
                 self._episode.notes[option.action] = note
 
-    def _planned(self, program: Program, record: Record) -> Counter[str]:
+    def _planned(self, program: Program, record: CallRecord) -> Counter[str]:
         """How often a first program makes each call that changes something, results filled in."""
         own = replace(record, since=0, names={})
         run = follow(own, program, self._episode.env.domain.task_text())
@@ -65,7 +65,7 @@ class EffectNotes:
             _call(call.name, call.arguments) for call in before if call.ready and own.words.changes(call.name)
         )
 
-    def _before(self, call: Planned, made: Sequence[MadeCall]) -> str:
+    def _before(self, call: PendingCall, made: Sequence[MadeCall]) -> str:
         if self._is_second(call, made):
             return AGAIN
         effect = self._declared.effects.of(call.name, call.arguments)
@@ -75,12 +75,12 @@ class EffectNotes:
     def _effect(self, made: MadeCall) -> str:
         return self._declared.effects.of(made.name, made.arguments)
 
-    def _is_second(self, call: Planned, made: Sequence[MadeCall]) -> bool:
+    def _is_second(self, call: PendingCall, made: Sequence[MadeCall]) -> bool:
         """Whether a call asks again for an effect that was made."""
         done = {self._effect(one) for one in made if one.changes and not one.failure}
         return call.again and self._declared.effects.of(call.name, call.arguments) in done
 
-    def lacks_approval(self, run: Run, made: Sequence[MadeCall]) -> bool:
+    def lacks_approval(self, run: FollowedProgram, made: Sequence[MadeCall]) -> bool:
         """Whether what a run does next needs an approver that is not there."""
         calls = run.unfolded.calls
         return bool(calls) and self._episode.approver is None and self._is_second(calls[0], made)

@@ -10,8 +10,8 @@ from tape.choice.graph import PlanGraph
 from tape.engine.cost import CallCosts
 from tape.engine.episode import Episode
 from tape.plan.agreement import Agreement
-from tape.plan.record import Run
-from tape.plan.unfold import Planned
+from tape.plan.record import FollowedProgram
+from tape.plan.unfold import PendingCall
 from tape.protocols import Action, PlannedActor
 from tape.protocols.programs import Programs
 
@@ -45,13 +45,13 @@ class ProgramGraphs:
         graph.objective = "expect"
         return graph
 
-    def one(self, call: Planned) -> PlanGraph:
+    def one(self, call: PendingCall) -> PlanGraph:
         """A graph of one call."""
         graph = self.empty()
         self._add(graph, graph.nodes[0], call, "looked up")
         return graph
 
-    def fold(self, runs: Sequence[Run]) -> PlanGraph:
+    def fold(self, runs: Sequence[FollowedProgram]) -> PlanGraph:
         """BuildPlanGraph and AnnotateGraph: what the programs have still to do, and what their ends are worth."""
         graph, agreement = self.empty(), Agreement(runs)
         classes, shares = agreement.classes(), agreement.shares()
@@ -80,13 +80,13 @@ class ProgramGraphs:
             graph.set_reward(end, min(1.0, shares[name] * (FIRST_BONUS if name == best else 1.0)), goal=True)
         return graph
 
-    def _answer(self, run: Run) -> str:
+    def _answer(self, run: FollowedProgram) -> str:
         assert run.unfolded.answer is not None
         if run.unfolded.answer.ready:
             return self._domain.answering(run.unfolded.answer.value, self.results)
         return f"answer({run.program.statements[-1].text.removeprefix('answer(')}"
 
-    def _add(self, graph: PlanGraph, before: str, call: Planned, after: str) -> str:
+    def _add(self, graph: PlanGraph, before: str, call: PendingCall, after: str) -> str:
         """Add a call in all its variants; returns the first of them that may be made."""
         left = self._episode.remaining()
         state, at_once = self._episode.state, self._episode.at_once

@@ -9,8 +9,8 @@ from typing import Any
 from tape.agents.program_effects import NOBODY, EffectNotes
 from tape.engine.episode import Episode
 from tape.errors import InvalidOutputError
-from tape.plan.record import Record, Run
-from tape.plan.unfold import Failure
+from tape.plan.record import CallRecord, FollowedProgram
+from tape.plan.unfold import LineFailure
 from tape.protocols import Action
 from tape.protocols.programs import Programs
 
@@ -33,7 +33,9 @@ class Possible:
     def __init__(self, episode: Episode, declared: Programs, notes: EffectNotes, dead: Mapping[Action, str]) -> None:
         self._episode, self._declared, self._notes, self._dead = episode, declared, notes, dead
 
-    def of(self, runs: Sequence[Run], record: Record, results: Sequence[Any], *, must_answer: bool) -> list[Run]:
+    def of(
+        self, runs: Sequence[FollowedProgram], record: CallRecord, results: Sequence[Any], *, must_answer: bool
+    ) -> list[FollowedProgram]:
         """Runs, each failed where what it does next could not be done, was refused, or cannot be written.
 
         Args:
@@ -44,7 +46,9 @@ class Possible:
         """
         return [self._possible(run, record, results, must_answer=must_answer) for run in runs]
 
-    def _possible(self, run: Run, record: Record, results: Sequence[Any], *, must_answer: bool) -> Run:
+    def _possible(
+        self, run: FollowedProgram, record: CallRecord, results: Sequence[Any], *, must_answer: bool
+    ) -> FollowedProgram:
         unfolded, line, name, why = run.unfolded, 0, "", ""
         effect = next((call for call in unfolded.calls if record.words.changes(call.name)), None)
         if self._notes.lacks_approval(run, record.made):
@@ -63,7 +67,7 @@ class Possible:
                     why = self.hopeless([self._declared.answering(unfolded.answer.value, results)])
             except InvalidOutputError as error:
                 why = str(error)
-        return replace(run, unfolded=replace(unfolded, failure=Failure(line, why, name))) if why else run
+        return replace(run, unfolded=replace(unfolded, failure=LineFailure(line, why, name))) if why else run
 
     def hopeless(self, actions: Sequence[Action]) -> str:
         """Why none of several actions is to be tried; empty where one is."""

@@ -12,9 +12,9 @@ from tape.plan.agreement import FEWEST, MOST, Agreement, computes
 from tape.plan.open import Open
 from tape.plan.program import Program, called, names_read, tools_called
 from tape.plan.prompt import Done
-from tape.plan.record import Record, Run
+from tape.plan.record import CallRecord, FollowedProgram
 from tape.plan.respelled import follow
-from tape.plan.unfold import Failure, Planned
+from tape.plan.unfold import LineFailure, PendingCall
 from tape.plan.vocabulary import Vocabulary
 
 logger = logging.getLogger("tape.agents")
@@ -26,7 +26,7 @@ DISPUTED = "it was not run: programs that were written for the task differ in wh
 
 
 @dataclass
-class Asked:
+class ProgramRequest:
     """One request for programs.
 
     Attributes:
@@ -55,7 +55,7 @@ class Asked:
     mends: bool = False
     short: bool = False
 
-    def followed(self, record: Record) -> list[Run]:
+    def followed(self, record: CallRecord) -> list[FollowedProgram]:
         """The programs as far as what was called reaches; a search that finds nothing is spelled as the task does."""
         runs = [follow(record, program, self.task) for program in self.programs]
         if any(run.program is not program for run, program in zip(runs, self.programs, strict=True)):
@@ -63,7 +63,7 @@ class Asked:
             self.programs = [run.program for run in runs]
         return runs
 
-    def carried(self, run: Run, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:
+    def carried(self, run: FollowedProgram, words: Vocabulary) -> tuple[tuple[Done, ...], dict[str, Any]]:
         """What the next request goes on from: the lines with what came of them, and the values of names.
 
         A line that the program has again is not repeated. A name that it gives another value keeps the earlier one
@@ -86,7 +86,7 @@ class Asked:
         return (*earlier, *own), names
 
 
-def lines_of(run: Run, words: Vocabulary) -> list[Done]:
+def lines_of(run: FollowedProgram, words: Vocabulary) -> list[Done]:
     """The lines of a program with what came of them, and why it goes on no further."""
     program, unfolded = run.program, run.unfolded
     at_fault = next((one for one in program.statements if unfolded.failure and one.line == unfolded.failure.line), None)
@@ -107,12 +107,18 @@ def lines_of(run: Run, words: Vocabulary) -> list[Done]:
     return lines
 
 
-def furthest(runs: Sequence[Run]) -> Run:
+def furthest(runs: Sequence[FollowedProgram]) -> FollowedProgram:
     """The run that has come furthest of those that have done all that was done for good."""
     return max(runs, key=lambda run: (run.compatible, run.done, len(run.unfolded.made)))
 
 
-def wanted(runs: Sequence[Run], leader: Run, words: Vocabulary, usual: int, is_dear: Callable[[Planned], bool]) -> int:
+def wanted(
+    runs: Sequence[FollowedProgram],
+    leader: FollowedProgram,
+    words: Vocabulary,
+    usual: int,
+    is_dear: Callable[[PendingCall], bool],
+) -> int:
     """How many samples there should be before the next call: soon all, as a prompt is longer than a program."""
     count, agreement = len(runs), Agreement(runs)
     planned = leader.unfolded.calls
@@ -129,7 +135,7 @@ def wanted(runs: Sequence[Run], leader: Run, words: Vocabulary, usual: int, is_d
     return count if count >= FEWEST and agreement.decided(usual) else max(count, usual)
 
 
-def agreed(runs: Sequence[Run], record: Record) -> tuple[list[Run], list[str]]:
+def agreed(runs: Sequence[FollowedProgram], record: CallRecord) -> tuple[list[FollowedProgram], list[str]]:
     """Runs without the effects that too few of them have.
 
     Returns:
@@ -143,7 +149,7 @@ def agreed(runs: Sequence[Run], record: Record) -> tuple[list[Run], list[str]]:
         texts |= dict.fromkeys(one.text for one in dropped)
         disputed = next((one for one in dropped if agreement.wants(called(one.value))), None)
         if disputed is not None:
-            failure = Failure(disputed.line, DISPUTED, called(disputed.value))
+            failure = LineFailure(disputed.line, DISPUTED, called(disputed.value))
             program = replace(without.program, statements=(*without.program.statements, disputed))
             without = replace(without, program=program, unfolded=replace(without.unfolded, failure=failure))
         kept.append(without)

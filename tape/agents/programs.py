@@ -18,7 +18,7 @@ from solvers import PathSolution, Status
 from tape.agents.program_effects import EffectNotes
 from tape.agents.program_graph import ProgramGraphs
 from tape.agents.program_possible import REFUSED, Possible
-from tape.agents.program_requests import Asked, agreed, furthest, lines_of, wanted
+from tape.agents.program_requests import ProgramRequest, agreed, furthest, lines_of, wanted
 from tape.approval import PERHAPS_AGAIN
 from tape.choice.graph import PlanGraph
 from tape.engine.cost import spendable
@@ -33,8 +33,8 @@ from tape.plan.agreement import FEWEST, MOST, Agreement
 from tape.plan.program import Program
 from tape.plan.prompt import Done
 from tape.plan.reader import read
-from tape.plan.record import NOTHING, MadeCall, Record, Run
-from tape.plan.unfold import Planned
+from tape.plan.record import NOTHING, CallRecord, FollowedProgram, MadeCall
+from tape.plan.unfold import PendingCall
 from tape.plan.vocabulary import ASK, Vocabulary
 from tape.protocols import PlannedActor
 from tape.redaction import redacted
@@ -70,7 +70,7 @@ class ProgramPlanner:
         assert declared is not None, "the domain's plans are programs"
         self._episode, self._domain, self._solver = episode, declared, solver
         self.graph = PlanGraph()
-        self._asked, self._notes = Asked(), EffectNotes(episode, declared)
+        self._asked, self._notes = ProgramRequest(), EffectNotes(episode, declared)
         self._rounds = self._open = self._idle = 0
         self._known = self._changed = self._since = 0
         self._dead: dict[str, str] = {}
@@ -88,18 +88,18 @@ class ProgramPlanner:
     def _words(self) -> Vocabulary:
         return self._domain.words(self._episode.remaining())
 
-    def _record(self) -> Record:
+    def _record(self) -> CallRecord:
         one = self._asked
         made = self._domain.made(self._episode.state)[one.turn :]
         since, effects = one.since - one.turn, self._domain.effects
-        return Record(self._words, made, since, effects, one.allowed, one.names, self._can_retry)
+        return CallRecord(self._words, made, since, effects, one.allowed, one.names, self._can_retry)
 
     def _can_retry(self, made: MadeCall) -> bool:
         """Whether a variant of a call is left that has not failed yet."""
         options = self._domain.options(made.name, made.arguments, self._graphs.results)
         return not self._possible.hopeless([option.action for option in options])
 
-    def _runs(self) -> list[Run]:
+    def _runs(self) -> list[FollowedProgram]:
         """The programs of the request as far as what was called reaches, without what is not to be done for good."""
         record = self._record()
         runs = self._asked.followed(record)
@@ -165,17 +165,17 @@ class ProgramPlanner:
             return 1
         return self._usual if self._words.operators else FEWEST if self._asked.mends else 1
 
-    def _more(self, runs: Sequence[Run], leader: Run) -> int:
+    def _more(self, runs: Sequence[FollowedProgram], leader: FollowedProgram) -> int:
         return wanted(runs, leader, self._words, self._usual, self._is_dear) - len(runs)
 
-    def _is_dear(self, call: Planned) -> bool:
+    def _is_dear(self, call: PendingCall) -> bool:
         left = self._episode.remaining()
         worst = self._domain.options(call.name, call.arguments, self._graphs.results)[0].worst
         return any((worst[kind] or 0) * SHARE > left[kind] for kind in left if kind not in STEADY)
 
     # --- going on -----------------------------------------------------------------------------
 
-    def _ask_anew(self, runs: Sequence[Run]) -> None:
+    def _ask_anew(self, runs: Sequence[FollowedProgram]) -> None:
         """Begin the next request: what the best of the programs has come to, and why it goes on no further.
 
         Raises:
@@ -203,7 +203,7 @@ class ProgramPlanner:
         changed = sum(call.changes and not call.failure for call in calls)
         self._since, self._changed = (0 if changed > self._changed else self._since + 1), changed
         last = self._open >= MOST_OPEN or self._since >= MOST_ASKED
-        self._asked = Asked(lines, names, made, allowed, last, task=task, turn=turn, mends=run.failed)
+        self._asked = ProgramRequest(lines, names, made, allowed, last, task=task, turn=turn, mends=run.failed)
 
     def _found(self) -> int:
         """Calls that have done or found something."""
@@ -222,7 +222,7 @@ class ProgramPlanner:
             run = Agreement(runs).leader() or furthest(runs)
             carried, names = self._asked.carried(run, self._words)
             lines = tuple(line for line in carried if not line.failure)
-        self._asked = Asked(lines, names, made, task=task, turn=made)
+        self._asked = ProgramRequest(lines, names, made, task=task, turn=made)
         self._open = self._idle = self._since = 0
         self._dead.clear()
         self._notes.begin()
@@ -256,14 +256,14 @@ class ProgramPlanner:
             else:
                 return await self._choose(runs)
 
-    def _may_differ(self, runs: Sequence[Run]) -> bool:
+    def _may_differ(self, runs: Sequence[FollowedProgram]) -> bool:
         """Whether other samples of the same request are worth their price: those that are there repeat a failure."""
         failed = {line.text for line in self._asked.done if line.failure}
         ends = [line.text for run in runs for line in lines_of(run, self._words)[-1:] if line.failure]
         unread = all(not run.program.statements for run in runs)
         return self._usual > 1 and (unread or (bool(ends) and failed.issuperset(ends)))
 
-    def _look_around(self, runs: Sequence[Run]) -> Path | None:
+    def _look_around(self, runs: Sequence[FollowedProgram]) -> Path | None:
         """A cheap call of any of the programs that changes nothing, so that they can be compared by their values."""
         if len(runs) < 2 or self._words.operators:
             return None
@@ -286,7 +286,7 @@ class ProgramPlanner:
         log_selected(self._episode, "look", path, {})
         return path
 
-    async def _choose(self, runs: Sequence[Run]) -> Path:
+    async def _choose(self, runs: Sequence[FollowedProgram]) -> Path:
         """The solver's path; one that leaves enough for a further request where there is one.
 
         Raises:
@@ -385,7 +385,7 @@ class ProgramPlanner:
         runs = self._runs()
         lines, names = self._asked.carried(runs[0], self._words) if runs else (self._asked.done, self._asked.names)
         made, task, turn = len(self._domain.made(episode.state)), self._asked.task, self._asked.turn
-        self._asked = Asked(lines, names, made, {}, True, task=task, turn=turn)
+        self._asked = ProgramRequest(lines, names, made, {}, True, task=task, turn=turn)
         episode.result.replans += 1
         episode.trace.write(ReplannedEvent(reason=AT_LIMIT, count=episode.result.replans))
         try:

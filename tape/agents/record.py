@@ -45,7 +45,7 @@ def left_of(parent: Ledger | None) -> dict[str, int]:
     return {kind: count for kind, count in left.items() if count is not None}
 
 
-class Record:
+class TraceRecord:
     """A trace.
 
     Args:

@@ -17,11 +17,11 @@ from tape.redaction import redacted
 from tape.trace import ApprovalEvent, Event, FinishedEvent, GeneratedEvent
 
 
-class UnansweredError(Exception):
+class NotRecordedError(Exception):
     """The model is asked for something that no answer is recorded for."""
 
 
-class RecordedLM(WrappedLM):
+class ResumedLM(WrappedLM):
     """Gives the recorded answers, in their order.
 
     Args:
@@ -64,13 +64,13 @@ class RecordedLM(WrappedLM):
                 return event
             if self._exact:
                 had = event.prompt[-1].content[-120:] if event.prompt else ""
-                raise UnansweredError(
+                raise NotRecordedError(
                     f"the model is asked as {request.role!r} for {asked[-1].content[-120:]!r}, and the record has its "
                     f"answer as {event.role!r} to {had!r}"
                 )
         if self._failed:
             raise ModelError(self._detail)
-        raise UnansweredError(f"the model is asked as {request.role!r}, and no answer is left in the record")
+        raise NotRecordedError(f"the model is asked as {request.role!r}, and no answer is left in the record")
 
     def _usage(self, event: GeneratedEvent) -> Usage:
         """What it used; a model on this machine counts its prompts anew."""
@@ -101,7 +101,7 @@ class RecordedLM(WrappedLM):
         return [(event.weights or (), self._usage(event)) for event in events]
 
 
-class ContinuedLM(RecordedLM):
+class ContinuedLM(ResumedLM):
     """Gives the recorded answers, and then the model's; of a batch that was cut off all are the model's.
 
     Args:

@@ -12,8 +12,8 @@ from io import FileIO
 from typing import Any, Literal, get_args
 
 from tape.agents.at_once import PURPOSE as AHEAD
-from tape.agents.record import Record
-from tape.agents.recorded import ContinuedLM, Decisions, UnansweredError
+from tape.agents.record import TraceRecord
+from tape.agents.recorded import ContinuedLM, Decisions, NotRecordedError
 from tape.approval import ApprovalRequest, Approve, Approver, Verdict, When, verdict_of
 from tape.budget import Budget, Reservation, Resources, in_units, unknown
 from tape.budget.deadline import KIND as WALL
@@ -61,7 +61,7 @@ class Resumption:
         UnfinishedCallError: A call was under way that may have changed something.
     """
 
-    def __init__(self, record: Record, held: FileIO, budget: Budget, on_unfinished: OnUnfinished) -> None:
+    def __init__(self, record: TraceRecord, held: FileIO, budget: Budget, on_unfinished: OnUnfinished) -> None:
         self.record = record
         self.caps = Budget({**record.last_caps, **budget})
         self._require_raised(budget)
@@ -284,7 +284,7 @@ class _ResumedLM(ContinuedLM):
     def _next(self, request: Request) -> GeneratedEvent:
         try:
             return super()._next(request)
-        except UnansweredError as error:
+        except NotRecordedError as error:
             raise ResumeError(
                 f"{self._resumption.record.path}: {error}: the task, the tools, the model or the version of tape "
                 "are not those of the trace; nothing was called"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tape.errors import BudgetExceededError, TapeError
-from tape.lm.base import Choice, LanguageModel, weighs
-from tape.protocols.role_cases import Judged, RoleCase
+from tape.lm.base import LanguageModel, OneOf, weighs
+from tape.protocols.role_cases import JudgedAnswer, RoleCase
 
 BATCH = 5
 """Cases that a model is asked at once."""
@@ -28,7 +28,7 @@ class Answered:
 
     case: RoleCase
     text: str
-    judged: Judged
+    judged: JudgedAnswer
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -141,7 +141,7 @@ async def _ask(model: LanguageModel, cases: Sequence[RoleCase]) -> list[Answered
     if cases[0].scored:
         found = []
         for case, (weights, usage) in zip(cases, await model.score_options(requests), strict=True):
-            assert isinstance(case.request.constraint, Choice), "a score is asked for by a choice"
+            assert isinstance(case.request.constraint, OneOf), "a score is asked for by a choice"
             options = case.request.constraint.options
             text = options[weights.index(max(weights))] if any(weights) else ""
             found.append(Answered(case, text, case.judge(text), usage.prompt_tokens, usage.completion_tokens))

@@ -22,7 +22,7 @@ from tape.budget.accounts import Labels
 from tape.budget.amounts import Broken, Limit, Payer, unknown
 from tape.budget.balances import Balance, Cap
 from tape.budget.caps import Budget, BudgetLike
-from tape.budget.contract import Ended, Held, LedgerStore, Refused, Request
+from tape.budget.contract import Ended, Held, HoldRequest, LedgerStore, Refused
 from tape.budget.ledger import Earmark, Ledger
 from tape.budget.payer import StorePayer
 from tape.budget.periods import Period
@@ -65,6 +65,7 @@ __all__ = [
     "Earmark",
     "Ended",
     "Held",
+    "HoldRequest",
     "Labels",
     "Ledger",
     "LedgerError",
@@ -76,7 +77,6 @@ __all__ = [
     "Payer",
     "Period",
     "Refused",
-    "Request",
     "Reservation",
     "ResourceKind",
     "Resources",

@@ -47,7 +47,7 @@ its worst case where it expired. A part in which calls were made is settled also
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HoldRequest:
     """A hold that is asked for.
 
     Attributes:
@@ -222,7 +222,7 @@ class LedgerStore(ABC):
     warned: Callable[[Warned], None] = staticmethod(deliver)
 
     @abstractmethod
-    def reserve(self, request: Request) -> Held | Refused | Paused:
+    def reserve(self, request: HoldRequest) -> Held | Refused | Paused:
         """Set an amount aside in all accounts, or in none.
 
         Raises:

@@ -17,7 +17,7 @@ from tape.budget.accounts import MOST, PART, Labels, accounts_of, concerns, is_p
 from tape.budget.amounts import Payer
 from tape.budget.balances import Balance
 from tape.budget.caps import Budget
-from tape.budget.contract import Held, LedgerStore, Refused, Request
+from tape.budget.contract import Held, HoldRequest, LedgerStore, Refused
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources, in_units
 from tape.budget.rules import ForbiddenError, LedgerError, Paused, Rule
@@ -111,7 +111,7 @@ class StorePayer(Payer):
         self._name, self._seconds, self._free, self._wait, self._patient = name, seconds, free, wait, patient
         self._due: deque[tuple[str, dict[str, int | None] | None]] = deque()
         """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
-        self._undo: deque[Request] = deque()
+        self._undo: deque[HoldRequest] = deque()
         """Requests that may be held, though they were not answered."""
         self._rule: tuple[float, Rule | None] | None = None
         self._breaker = _Breaker()
@@ -147,12 +147,12 @@ class StorePayer(Payer):
         if rule is not None and counts and (why := self._breaker.trips(rule, name, arguments)):
             self.store.pause(self.scope, "breaker", why)
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
-        request = Request(
+        request = HoldRequest(
             uuid.uuid4().hex, self.scope, amounts, self.labels, name or self._name, self._seconds, self._free
         )  # fmt: skip
         return self._held(request, given_up or self._closed)
 
-    def _held(self, request: Request, given_up: threading.Event) -> StoreHold:
+    def _held(self, request: HoldRequest, given_up: threading.Event) -> StoreHold:
         """Ask until it is held, or refused for good."""
         begun, pause = time.monotonic(), PAUSE
         while True:
@@ -178,7 +178,7 @@ class StorePayer(Payer):
                 raise LedgerError(f"nobody waits any more for a call of {self.scope}")
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _waits(self, found: Refused | Paused, request: Request, waited: float) -> bool:
+    def _waits(self, found: Refused | Paused, request: HoldRequest, waited: float) -> bool:
         """Whether to try again: there is time, and something or somebody that can make room."""
         assert waited >= 0, waited
         rule = self._rule_now()
@@ -317,7 +317,7 @@ class StorePayer(Payer):
         self._end_due()
         id, given = uuid.uuid4().hex, {kind: amounts[kind] for kind in amounts}
         scope = f"{self.scope}/{PART}{id[:16]}"
-        hold = self._held(Request(id, self.scope, given, self.labels, "a part", seconds, part=scope), self._closed)
+        hold = self._held(HoldRequest(id, self.scope, given, self.labels, "a part", seconds, part=scope), self._closed)
         payer = StorePayer(
             self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait,
             patient=self._patient,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tape.cgdp.prompts.format import SearchFormat
-from tape.cgdp.view import Belief, Form, Round, View
+from tape.cgdp.view import Belief, Form, SearchRound, View
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import LanguageModel, Request
 from tape.protocols.search import Passage
@@ -36,7 +36,7 @@ class Fitted:
     dropped: tuple[str, ...] = ()
 
 
-class Window:
+class PromptWindow:
     """Counts prompts and makes them fit.
 
     Args:
@@ -146,7 +146,7 @@ class PassageSizes:
     model: str
     version: str
     form: Form | None
-    window: Window = field(compare=False)
+    window: PromptWindow = field(compare=False)
     prompts: SearchFormat = field(compare=False)
     question: str = field(compare=False)
 
@@ -156,7 +156,7 @@ class PassageSizes:
 
     def _read_in(self, passage: Passage) -> int:
         if self.form is None:
-            view = View(self.question, rounds=(Round(1, "", (passage,)),))
+            view = View(self.question, rounds=(SearchRound(1, "", (passage,)),))
             return self.window.count(self.prompts.answer_request(view))
         view = View(self.question, belief=Belief(self.form))
         return self.window.count(self.prompts.extract_request(view, (passage,)))

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from tape.cgdp.context import SMALL
 from tape.cgdp.curation import curated, values_of
-from tape.cgdp.prices import Prices
+from tape.cgdp.prices import SearchPrices
 from tape.cgdp.prompts.format import MoveKind
 from tape.cgdp.remembered import Remembered
 from tape.cgdp.stopping import style_of
-from tape.cgdp.view import Belief, Fact, Round
+from tape.cgdp.view import Belief, Fact, SearchRound
 from tape.errors import ConfigError
 from tape.lm.base import Request, window_of
 
@@ -24,7 +24,7 @@ class ContextBudget:
         prices: The sizes and expected values of searches.
     """
 
-    def __init__(self, search: Remembered, prices: Prices) -> None:
+    def __init__(self, search: Remembered, prices: SearchPrices) -> None:
         self._search, self._prices = search, prices
 
     def least(self, moves: Sequence[MoveKind]) -> int:
@@ -88,7 +88,9 @@ class ContextBudget:
         """The request of every role with an empty memory and a small passage."""
         search = self._search
         prompts, bare = search.prompts, search.bare()
-        requests = [prompts.answer_request(replace(bare, rounds=() if bare.belief else (Round(1, "", (SMALL,)),)))]
+        requests = [
+            prompts.answer_request(replace(bare, rounds=() if bare.belief else (SearchRound(1, "", (SMALL,)),)))
+        ]
         first = replace(bare, belief=search.belief)
         if moves:
             target = "" if search.belief is None else max((search.domain.question, *search.belief.questions), key=len)

@@ -17,7 +17,7 @@ from tape.cgdp.view import Belief
 
 
 @dataclass(frozen=True)
-class Caps:
+class BeliefCaps:
     """What a belief may hold.
 
     Attributes:
@@ -31,7 +31,7 @@ class Caps:
     tokens: int | None = None
 
 
-def needs_curation(belief: Belief, caps: Caps, size: Callable[[Belief], int]) -> bool:
+def needs_curation(belief: Belief, caps: BeliefCaps, size: Callable[[Belief], int]) -> bool:
     """Whether a belief is over a cap.
 
     Args:
@@ -63,7 +63,7 @@ def values_of(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
     return tuple(values)
 
 
-def curated(belief: Belief, values: Sequence[float], caps: Caps, size: Callable[[Belief], int]) -> Belief:
+def curated(belief: Belief, values: Sequence[float], caps: BeliefCaps, size: Callable[[Belief], int]) -> Belief:
     """The items to keep.
 
     Args:

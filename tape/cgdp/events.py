@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from tape.trace import DescribedEvent, register_event
 
 
-class Shown(BaseModel):
+class ShownSource(BaseModel):
     """A passage as it was retrieved."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -18,7 +18,7 @@ class Shown(BaseModel):
     text: str
 
 
-class Held(BaseModel):
+class HeldFact(BaseModel):
     """A fact of a belief; see :class:`tape.cgdp.view.Fact`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,7 +47,7 @@ class RetrievedEvent(DescribedEvent):
     query: str
     option: str
     thought: str
-    passages: list[Shown]
+    passages: list[ShownSource]
 
     def description(self) -> str:
         """Query and titles."""
@@ -72,7 +72,7 @@ class BeliefEvent(DescribedEvent):
 
     type: ClassVar[str] = "belief"
     round: int
-    facts: list[Held]
+    facts: list[HeldFact]
     questions: list[str]
     resolved: list[str]
     added: list[int]

@@ -36,7 +36,7 @@ class SuccessChance:
         return max(again, deeper)
 
 
-class Prices:
+class SearchPrices:
     """Prices searches in one episode.
 
     Args:

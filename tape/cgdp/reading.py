@@ -14,7 +14,7 @@ from tape.cgdp.alignment import aligned
 from tape.cgdp.belief import RefusedClaim, Update, updated
 from tape.cgdp.curation import curated, needs_curation, values_of
 from tape.cgdp.entailment import entailment_request, unanswered
-from tape.cgdp.events import BeliefEvent, Declined, Held
+from tape.cgdp.events import BeliefEvent, Declined, HeldFact
 from tape.cgdp.interventions.filtering import filtered
 from tape.cgdp.prompts.format import Extracted, Finding
 from tape.cgdp.remembered import Remembered
@@ -24,7 +24,7 @@ from tape.lm.base import Request, window_of, worst_case
 from tape.protocols.search import Passage
 
 
-class Reading:
+class SearchReading:
     """Reads for one search.
 
     Args:
@@ -152,7 +152,7 @@ class Reading:
         search.episode.trace.write(
             BeliefEvent(
                 round=len(search.rounds),
-                facts=[Held(**vars(fact)) for fact in kept.facts],
+                facts=[HeldFact(**vars(fact)) for fact in kept.facts],
                 questions=list(kept.questions),
                 resolved=list(update.resolved),
                 added=[i for i, fact in enumerate(kept.facts) if fact in update.added],

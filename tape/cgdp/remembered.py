@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tape.budget import Reservation
-from tape.cgdp.context import Window
-from tape.cgdp.curation import Caps
+from tape.cgdp.context import PromptWindow
+from tape.cgdp.curation import BeliefCaps
 from tape.cgdp.events import ContextEvent, InterventionEvent
 from tape.cgdp.prompts.format import SearchFormat
 from tape.cgdp.settings import CgdpSettings
-from tape.cgdp.view import Belief, Round, View
+from tape.cgdp.view import Belief, SearchRound, View
 from tape.engine.episode import Episode
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
@@ -46,12 +46,12 @@ class Remembered:
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
         self.episode, self.settings, self.domain, self.prompts = episode, settings, domain, prompts
         self.options: tuple[SearchOption, ...] = tuple(domain.options())
-        self.window = Window(episode.roles.lm, settings.context_tokens)
-        self.rounds: list[Round] = []
+        self.window = PromptWindow(episode.roles.lm, settings.context_tokens)
+        self.rounds: list[SearchRound] = []
         self.notes: list[str] = []
         self.belief: Belief | None = self._first_belief()
         self.gave_up = False
-        self.caps = Caps(settings.k_trigger, settings.k_target, settings.belief_tokens)
+        self.caps = BeliefCaps(settings.k_trigger, settings.k_target, settings.belief_tokens)
         self.rules = 0
         self.redirect, self.branches = "", 0
         self._shown_from = 0
@@ -69,7 +69,7 @@ class Remembered:
         if self.belief is not None:
             return View(self.domain.question, belief=self.shown(self.belief), notes=tuple(self.notes), target=target)
         if memory == "lobotomized":
-            newest = tuple(Round(1, "", one.passages) for one in self.rounds[-1:])
+            newest = tuple(SearchRound(1, "", one.passages) for one in self.rounds[-1:])
             return View(self.domain.question, rounds=newest)
         return View(
             self.domain.question, rounds=tuple(self.rounds[self._shown_from :]), notes=tuple(self.notes), target=target

@@ -13,15 +13,15 @@ from dataclasses import replace
 from tape.budget import Reservation
 from tape.cgdp.alignment import aligned
 from tape.cgdp.context_budget import ContextBudget
-from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
+from tape.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
 from tape.cgdp.interventions.resampling import resampled
-from tape.cgdp.prices import Prices
-from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
-from tape.cgdp.reading import Reading
+from tape.cgdp.prices import SearchPrices
+from tape.cgdp.prompts.format import MoveKind, NextMove, SearchFormat
+from tape.cgdp.reading import SearchReading
 from tape.cgdp.remembered import Remembered
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.stopping import Stopping
-from tape.cgdp.view import Belief, Fact, Round, View
+from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.errors import InvalidOutputError
 from tape.lm.base import most_completion_tokens
@@ -43,10 +43,10 @@ class CorpusSearch(Remembered):
         super().__init__(episode, settings, domain, prompts)
         self._began_with = () if self.belief is None else self.belief.questions
         self._answered_within = 0
-        self.prices = Prices(self)
+        self.prices = SearchPrices(self)
         self.context_budget = ContextBudget(self, self.prices)
         self._stopping = Stopping(self, self.prices)
-        self._reading = Reading(self)
+        self._reading = SearchReading(self)
         self._answer_call: Reservation | None = None
         self._answer_step: Reservation | None = None
         self.ends_at: int | None = None
@@ -128,14 +128,14 @@ class CorpusSearch(Remembered):
         observation = self.episode.observation
         passages: tuple[Passage, ...] = tuple(observation.data) if observation is not None else ()
         self.think_aloud(thought)
-        self.rounds.append(Round(len(self.rounds) + 1, query, passages))
+        self.rounds.append(SearchRound(len(self.rounds) + 1, query, passages))
         self.episode.trace.write(
             RetrievedEvent(
                 round=len(self.rounds),
                 query=query,
                 option=chosen.name,
                 thought=thought,
-                passages=[Shown(id=one.id, title=one.title, text=one.text) for one in passages],
+                passages=[ShownSource(id=one.id, title=one.title, text=one.text) for one in passages],
             )
         )
         new_facts = await self._reading.take_in(passages) if self.belief is not None else None
@@ -160,12 +160,12 @@ class CorpusSearch(Remembered):
         self.belief, self.redirect, self._stopping = belief, query, Stopping(self, self.prices)
 
     async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
-        """Take a belief that no observation made; see :meth:`tape.cgdp.reading.Reading.adopt`."""
+        """Take a belief that no observation made; see :meth:`tape.cgdp.reading.SearchReading.adopt`."""
         await self._reading.adopt(belief, new)
 
     # What is asked
 
-    async def move(self, moves: Sequence[MoveKind], target: str = "") -> Move | None:
+    async def move(self, moves: Sequence[MoveKind], target: str = "") -> NextMove | None:
         """The model's next move; None if it cannot be read. The first move is no answer.
 
         Raises:
@@ -175,12 +175,12 @@ class CorpusSearch(Remembered):
         self._keep_the_last_move()
         self._require_a_move()
         if self.redirect:
-            return Move("search", self.redirect)
+            return NextMove("search", self.redirect)
         prompts, view = self.prompts, self.view(target)
         if not self.rounds:
             moves = tuple(move for move in moves if move != "answer")
 
-        def read(shown: View, text: str) -> Move:
+        def read(shown: View, text: str) -> NextMove:
             found = prompts.read_query(shown, text)
             if found.kind not in moves:
                 raise InvalidOutputError(f"the move {found.kind!r} was not offered")

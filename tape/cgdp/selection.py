@@ -36,7 +36,7 @@ MOST_OPEN = 5
 
 
 @dataclass(frozen=True)
-class Selection:
+class SearchSelection:
     """The search that comes next.
 
     Attributes:
@@ -48,7 +48,7 @@ class Selection:
     option: SearchOption
 
 
-def select(search: CorpusSearch) -> Selection | None:
+def select(search: CorpusSearch) -> SearchSelection | None:
     """The next search; None if no affordable search has a higher value than answering now.
 
     Args:
@@ -97,7 +97,7 @@ def select(search: CorpusSearch) -> Selection | None:
         )
     )
     if saves:
-        return Selection(known[0], cheapest)
+        return SearchSelection(known[0], cheapest)
     # The path's value does not depend on its order, so the first open predicate goes first.
     chosen = [selected for edge in path if (selected := made[edge.id]).target in known]
     return min(chosen, key=lambda selected: known.index(selected.target), default=None)
@@ -133,13 +133,13 @@ def _to_come(search: CorpusSearch, known: Sequence[str]) -> list[str]:
 
 def _graph(
     search: CorpusSearch, known: Sequence[str], targets: Sequence[str], options: Sequence[SearchOption]
-) -> tuple[PlanGraph, dict[int, Selection]]:
+) -> tuple[PlanGraph, dict[int, SearchSelection]]:
     """The plan graph and the search of each edge; every node is terminal, because the agent can always answer.
 
     Unknown predicates appear only after a known one is resolved.
     """
     graph = PlanGraph(key=_key)
-    made: dict[int, Selection] = {}
+    made: dict[int, SearchSelection] = {}
     costs = {option: search.prices.expected(option) for option in options}
     values = {
         (target, option): search.prices.expected_value(target, option, len(targets))
@@ -161,7 +161,7 @@ def _graph(
                     edge = graph.find(_key(here), action, _key(after))
                     graph.set_cost(edge, costs[option] + more)
                     graph.set_edge_reward(edge, values[target, option])
-                    made[edge] = Selection(target, option)
+                    made[edge] = SearchSelection(target, option)
     return graph, made
 
 

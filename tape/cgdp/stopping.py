@@ -7,7 +7,7 @@ from typing import Literal
 
 from tape.cgdp.events import GateEvent
 from tape.cgdp.gates import CONFIGURATIONS, Signalling, Signals, StagnationGate, fixed_rounds
-from tape.cgdp.prices import Prices
+from tape.cgdp.prices import SearchPrices
 from tape.cgdp.remembered import Remembered
 from tape.protocols.search import Passage
 
@@ -23,7 +23,7 @@ class Stopping:
         prices: The expected values of searches.
     """
 
-    def __init__(self, search: Remembered, prices: Prices) -> None:
+    def __init__(self, search: Remembered, prices: SearchPrices) -> None:
         self._search, self._prices, self._name = search, prices, search.settings.gate
         self._signalling = Signalling(search.settings.jaccard_window)
         configuration = CONFIGURATIONS.get(self._name)

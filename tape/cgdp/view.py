@@ -53,7 +53,7 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Round:
+class SearchRound:
     """One round of a transcript.
 
     Attributes:
@@ -83,7 +83,7 @@ class View:
     """
 
     question: str
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[SearchRound, ...] = ()
     belief: Belief | None = None
     notes: tuple[str, ...] = ()
     target: str = ""

@@ -14,7 +14,7 @@ from tape.errors import ConfigError, GraphError
 
 
 @dataclass(frozen=True)
-class Option:
+class EdgeOption:
     """An edge: a step that may be taken.
 
     Attributes:
@@ -35,7 +35,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Options:
+class PlanSpace:
     """The graph that a plan is a path of.
 
     Attributes:
@@ -50,11 +50,11 @@ class Options:
     """
 
     names: Sequence[str]
-    options: Sequence[Option]
+    options: Sequence[EdgeOption]
     start: int
     ends: Sequence[int]
     moves: int | None
-    describe: Callable[[Option], str]
+    describe: Callable[[EdgeOption], str]
     lists: bool = False
     again: int | None = None
 
@@ -65,7 +65,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SelectRequest:
     """What `select` was given beside the plans."""
 
     cost: object
@@ -86,7 +86,7 @@ def _is_plan_graph(given: object) -> bool:
     return hasattr(given, "usable_edges") and hasattr(given, "path_problem")
 
 
-def options_of(plans: Any, asked: Asked) -> Options:
+def options_of(plans: Any, asked: SelectRequest) -> PlanSpace:
     """The graph of whatever was given.
 
     Raises:
@@ -103,7 +103,7 @@ def options_of(plans: Any, asked: Asked) -> Options:
 # --- lists of steps -----------------------------------------------------------------------------
 
 
-def _of_lists(plans: Any, asked: Asked) -> Options:
+def _of_lists(plans: Any, asked: SelectRequest) -> PlanSpace:
     """Each plan is a chain of its own behind a first edge that chooses it and earns the value of the plan itself."""
     lists = _lists(plans)
     gains, value = _plan_values(asked.value, len(lists))
@@ -111,12 +111,12 @@ def _of_lists(plans: Any, asked: Asked) -> Options:
     if asked.cost is None and asked.caps:
         raise ConfigError("cost= is needed: what each step takes of what is capped, as a dict by step or a function")
     variants = _variants(asked.variants)
-    options: list[Option] = []
+    options: list[EdgeOption] = []
     names = ["the start"]
     ends = []
     for i, plan in enumerate(lists):
         names.append(f"plan {i}")
-        options.append(Option(0, len(names) - 1, None, gains[i], {}, listed=False))
+        options.append(EdgeOption(0, len(names) - 1, None, gains[i], {}, listed=False))
         for step in plan:
             names.append(f"after {step!r}")
             for one in variants(step):
@@ -125,10 +125,10 @@ def _of_lists(plans: Any, asked: Asked) -> Options:
                     raise ConfigError(
                         f"step {one!r} has no cost; an unknown cost is not 0, so declare one ({{}} if it is free)"
                     )
-                options.append(Option(len(names) - 2, len(names) - 1, one, read_value(one), cost or {}))
+                options.append(EdgeOption(len(names) - 2, len(names) - 1, one, read_value(one), cost or {}))
         ends.append(len(names) - 1)
     longest = 1 + max(map(len, lists))
-    return Options(names, options, 0, ends, longest, lambda option: repr(option.step), lists=True)
+    return PlanSpace(names, options, 0, ends, longest, lambda option: repr(option.step), lists=True)
 
 
 def _lists(plans: Any) -> list[list[Any]]:
@@ -172,7 +172,7 @@ def _variants(variants: Mapping[Any, Sequence[Any]] | None) -> Callable[[Any], S
 # --- graphs -------------------------------------------------------------------------------------
 
 
-def _of_plan_graph(graph: Any, asked: Asked) -> Options:
+def _of_plan_graph(graph: Any, asked: SelectRequest) -> PlanSpace:
     """A `tape.PlanGraph`, read as its own `path_problem` reads it."""
     goals = _goals(asked.goals, graph.nodes)
     problem, ids = graph.path_problem(asked.start, {}, 1, goals=goals)
@@ -189,11 +189,11 @@ def _of_plan_graph(graph: Any, asked: Asked) -> Options:
             if cost.get(name, 0) is None:
                 raise GraphError(f"edge {edge.id} ({edge.action}): its cost in {name} is unknown under a hard cap")
         gain += number(problem.rewards[head], "a reward")
-        options.append(Option(tail, head, edge.action, gain, cost))
+        options.append(EdgeOption(tail, head, edge.action, gain, cost))
     names = [repr(node) for node in graph.nodes]
     again = len(names) if problem.n_nodes > len(names) else None
     names += [repr(asked.start)] * (again is not None)
-    return Options(names, options, problem.start, problem.terminals, asked.horizon, _between(names), again=again)
+    return PlanSpace(names, options, problem.start, problem.terminals, asked.horizon, _between(names), again=again)
 
 
 def _units(name: str, count: int | None) -> Decimal | None:
@@ -202,7 +202,7 @@ def _units(name: str, count: int | None) -> Decimal | None:
     return plain(kind_of(name).amount(count)) if name in kinds() else Decimal(count)
 
 
-def _of_networkx(graph: Any, asked: Asked) -> Options:
+def _of_networkx(graph: Any, asked: SelectRequest) -> PlanSpace:
     """A directed networkx graph with what `select` reads as attributes."""
     if not graph.is_directed():
         raise GraphError("the graph is undirected; steps lead one way, so give a DiGraph or a MultiDiGraph")
@@ -227,9 +227,9 @@ def _of_networkx(graph: Any, asked: Asked) -> Options:
         if cost is None and (asked.caps or asked.cost is not None):
             raise GraphError(f"{what} has no cost; an unknown cost is not 0, so set its attribute `cost` or give cost=")
         gain = (_reward(data, what) if asked.value is None else read_value(step)) + rewards[head]
-        options.append(Option(number_of[tail], number_of[head], step, gain, cost or {}))
+        options.append(EdgeOption(number_of[tail], number_of[head], step, gain, cost or {}))
     names = [repr(node) for node in number_of]
-    return Options(names, options, number_of[asked.start], ends, asked.horizon, _between(names))
+    return PlanSpace(names, options, number_of[asked.start], ends, asked.horizon, _between(names))
 
 
 def _ends(graph: Any, goals: Any, number_of: Mapping[Any, int]) -> list[int]:
@@ -269,5 +269,5 @@ def _reward(data: Mapping[str, Any], what: str) -> Fraction:
     return number(found[0], f"the reward of {what}") if found else Fraction(0)
 
 
-def _between(names: Sequence[str]) -> Callable[[Option], str]:
+def _between(names: Sequence[str]) -> Callable[[EdgeOption], str]:
     return lambda option: f"{option.step!r} from {names[option.tail]} to {names[option.head]}"

@@ -24,7 +24,7 @@ _SEARCH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class ScheduleLimits:
     """What `tape.schedule` was given beside the steps and the budget."""
 
     after: Mapping[Any, Iterable[Any]] | None = None
@@ -44,7 +44,7 @@ class _Way:
 
 
 def select_schedule(
-    steps: Mapping[Any, Any], limits: Limits, caps: Mapping[str, Decimal], texts: Mapping[str, str]
+    steps: Mapping[Any, Any], limits: ScheduleLimits, caps: Mapping[str, Decimal], texts: Mapping[str, str]
 ) -> Choice:
     """The best variants and their starts within all caps.
 
@@ -118,7 +118,7 @@ class _Search:
         self,
         steps: Sequence[Any],
         ways: Sequence[Sequence[_Way]],
-        limits: Limits,
+        limits: ScheduleLimits,
         caps: Mapping[str, Decimal],
         texts: Mapping[str, str],
     ) -> None:

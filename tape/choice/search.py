@@ -14,7 +14,7 @@ from solvers import PathProblem, Status
 from tape.choice.amounts import WIDE, digits, plain, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.further import VALUE, criteria_of, frontier_paths, more_of_each, unlimited
-from tape.choice.options import Option, Options
+from tape.choice.options import EdgeOption, PlanSpace
 from tape.choice.ranking import LOOK, Ranking, comparable
 from tape.errors import GraphError, TapeError
 
@@ -31,7 +31,7 @@ class PlanSearch:
         GraphError: No horizon is given, and none is enough.
     """
 
-    def __init__(self, found: Options, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
+    def __init__(self, found: PlanSpace, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
         self._found, self._caps, self._texts = found, dict(caps), texts
         costs = [option.cost for option in found.options]
         self._gains = [option.gain for option in found.options]
@@ -142,7 +142,7 @@ class PlanSearch:
                 best[again] = value
         return False
 
-    def _options(self, path: Sequence[int]) -> list[Option]:
+    def _options(self, path: Sequence[int]) -> list[EdgeOption]:
         return [self._found.options[edge] for edge in path]
 
     def choice(self, path: Sequence[int]) -> Choice:

@@ -10,8 +10,8 @@ from tape.budget import Resources, kinds
 from tape.budget.units import nearest
 from tape.choice.amounts import as_written, caps_of, require_apart
 from tape.choice.answer import Choice
-from tape.choice.options import Asked, Options, is_graph, options_of
-from tape.choice.schedule import Limits, select_schedule
+from tape.choice.options import PlanSpace, SelectRequest, is_graph, options_of
+from tape.choice.schedule import ScheduleLimits, select_schedule
 from tape.choice.search import PlanSearch
 from tape.errors import ConfigError
 from tape.reading import short
@@ -62,7 +62,7 @@ def select(
         raise ConfigError("plans= is a dict; steps that wait for each other go with tape.schedule(steps, after=...)")
     if is_graph(plans):
         raise ConfigError("plans= is a graph; its paths are chosen from by tape.select_in(graph, start=...)")
-    asked = Asked(cost, value, caps_of(budget), variants=variants)
+    asked = SelectRequest(cost, value, caps_of(budget), variants=variants)
     return _chosen(plans, asked, budget, k).answer(k, frontier, epsilon)
 
 
@@ -108,7 +108,7 @@ def select_in(
     """
     if not is_graph(graph):
         raise ConfigError(f"graph={short(graph)}: expected a directed graph; lists of steps go with tape.select(plans)")
-    asked = Asked(cost, value, caps_of(budget), start, goals, horizon)
+    asked = SelectRequest(cost, value, caps_of(budget), start, goals, horizon)
     return _chosen(graph, asked, budget, k).answer(k, frontier, epsilon)
 
 
@@ -142,10 +142,10 @@ def schedule(
     """
     if not isinstance(steps, Mapping):
         raise ConfigError(f"steps={short(steps)}: expected a dict of steps, each with its variants")
-    return select_schedule(steps, Limits(after, parallel, at_once, aim), caps_of(budget), as_written(budget))
+    return select_schedule(steps, ScheduleLimits(after, parallel, at_once, aim), caps_of(budget), as_written(budget))
 
 
-def _chosen(plans: Any, asked: Asked, budget: Mapping[str, Any] | str | None, k: int) -> PlanSearch:
+def _chosen(plans: Any, asked: SelectRequest, budget: Mapping[str, Any] | str | None, k: int) -> PlanSearch:
     """The problem of what was given, checked."""
     _require_counts(k, asked.horizon)
     found = options_of(plans, asked)
@@ -160,7 +160,7 @@ def _require_counts(k: object, horizon: object) -> None:
             raise ConfigError(f"{name}={given!r}: {what}, at least 1")
 
 
-def _require_named(caps: Mapping[str, Decimal], found: Options, cost: object) -> None:
+def _require_named(caps: Mapping[str, Decimal], found: PlanSpace, cost: object) -> None:
     """Refuse a budget that no cost names: it would cap nothing; and a resource that goes by two names.
 
     Functions and graphs may name a declared resource another time, and `Resources` keep no zeros.

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tape.agents.base import Agent
 from tape.agents.tape import TapeAgent
-from tape.analysis.probe.measuring import Limits
-from tape.analysis.probe.probing import Probing, Wanted
+from tape.analysis.probe.measuring import ProbeLimits
+from tape.analysis.probe.probing import ProbeWanted, Probing
 from tape.analysis.probe.record import ProbeError
 from tape.analysis.probe.report import option
 from tape.budget import Budget
@@ -63,8 +63,8 @@ def auto_roles(
         settings = {name: getattr(held.config, name) for name in held.auto_roles}
         return _with(configuration, settings, held.auto_roles)
     caps = [cap for cap in (dollars(USD), run_budget.get("usd")) if cap is not None]
-    limits = Limits(CASES, SECONDS, min(caps), spec.config.num_plans)
-    wanted = Wanted(
+    limits = ProbeLimits(CASES, SECONDS, min(caps), spec.config.num_plans)
+    wanted = ProbeWanted(
         model,
         spec.model,
         plugin,

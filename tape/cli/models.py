@@ -66,7 +66,7 @@ def _endpoint(name: str, *, ask: bool) -> int:
     from tape.budget import Budget, Ledger
     from tape.errors import ConfigError
     from tape.lm.accounting import AccountedLM
-    from tape.lm.base import Choice, Message, Request
+    from tape.lm.base import Message, OneOf, Request
     from tape.lm.hosted.model import HostedLM
     from tape.lm.registry import open_backend
     from tape.waiting import run_sync
@@ -75,7 +75,7 @@ def _endpoint(name: str, *, ask: bool) -> int:
     if not isinstance(model, HostedLM):
         raise ConfigError(f"{name} runs in this process: only endpoints refuse parts of a request")
     prompt = (Message("system", "Answer in one word."), Message("user", "Is snow white, yes or no?"))
-    asked = Request(prompt, 64, Choice(("yes", "no")), n=2, temperature=0.7, seed=1)
+    asked = Request(prompt, 64, OneOf(("yes", "no")), n=2, temperature=0.7, seed=1)
     try:
         if ask:
             run_sync(AccountedLM(model, ledger).generate([asked]))

@@ -69,15 +69,17 @@ def _probing(
     args: argparse.Namespace, model: LanguageModel, environment: str, options: Mapping[str, Any], *, episode: bool
 ) -> Probing:
     """The probe of one environment."""
-    from tape.analysis.probe.measuring import Limits
-    from tape.analysis.probe.probing import Probing, Wanted
+    from tape.analysis.probe.measuring import ProbeLimits
+    from tape.analysis.probe.probing import ProbeWanted, Probing
     from tape.show.progress import working
 
     plugin = load("tape.environments", environment)
     with working(f"reading the tasks of {environment}"):
         tasks = plugin.tasks(options)
-    limits = Limits(args.cases, 60 * args.minutes, args.max_usd)
-    wanted = Wanted(model, args.model, plugin, environment, tasks, limits, args.seed, episode and not args.no_episode)
+    limits = ProbeLimits(args.cases, 60 * args.minutes, args.max_usd)
+    wanted = ProbeWanted(
+        model, args.model, plugin, environment, tasks, limits, args.seed, episode and not args.no_episode
+    )
     return Probing(wanted, fresh=args.fresh)
 
 

@@ -32,12 +32,12 @@ def main(argv: Sequence[str]) -> int:
         "was under way and may be done (default: ask on a terminal)",
     )  # fmt: skip
     args = parser.parse_args(argv)
-    from tape.agents.record import Record
+    from tape.agents.record import TraceRecord
     from tape.engine.settings import TapeConfig
     from tape.errors import ConfigError, UnfinishedCallError, UnknownNameError
     from tape.plugins import load
 
-    described = dict(Record(args.trace).started.config)
+    described = dict(TraceRecord(args.trace).started.config)
     made, model = load("tape.agents", described.pop("agent")), described.pop("model")
     try:
         agent: Agent = made(model, TapeConfig.make(**described))

@@ -76,7 +76,7 @@ async def annotate_nodes(graph: PlanGraph, episode: Episode, scorer: Scorer, mem
 
 
 @dataclass(frozen=True)
-class Place:
+class ScoredNode:
     """The facts about a node on which its reward depends.
 
     ``end``: a plan ends there. ``visited``: its state was observed. ``likelihood``: of the assumptions on the way to
@@ -91,11 +91,11 @@ class Place:
     depth: float | None
 
 
-Rule: TypeAlias = Callable[[Place, Score], tuple[float, bool]]
+Rule: TypeAlias = Callable[[ScoredNode, Score], tuple[float, bool]]
 """The reward of a node, and whether it is a goal."""
 
 
-def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
+def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[ScoredNode]:
     start = episode.key(episode.state)
     depths = graph.depths(start)
     furthest = max(depths.values()) or 1
@@ -109,7 +109,7 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[Place]:
         likelihood = attributes.get("likelihood", 1.0)
         # Where outcomes have chances a path may end anywhere, for instance before a doubtful step.
         state, end = graph.state(node), bool(attributes["plan_end"]) or hooks.uncertain
-        place = Place(node, state, end, same(state) in visited, likelihood, share)
+        place = ScoredNode(node, state, end, same(state) in visited, likelihood, share)
         found.append(place)
     return found
 
@@ -126,14 +126,19 @@ def _rule(episode: Episode) -> Rule:
     return lambda node, score: by_goal(node, score, mode, declared, progress, unit)
 
 
-def by_score(node: Place, score: Score, mode: ScoreMode) -> tuple[float, bool]:
+def by_score(node: ScoredNode, score: Score, mode: ScoreMode) -> tuple[float, bool]:
     """The reward is the score; from :data:`GOAL_SCORE` on the node is a goal."""
     reward = node.likelihood * value_of(node, score, mode)
     return reward, reward >= GOAL_SCORE
 
 
 def by_goal(
-    node: Place, score: Score, mode: ScoreMode, test: GoalTest | None, progress: Progress | None, unit: float = _END
+    node: ScoredNode,
+    score: Score,
+    mode: ScoreMode,
+    test: GoalTest | None,
+    progress: Progress | None,
+    unit: float = _END,
 ) -> tuple[float, bool]:
     """A goal earns 1; of the other nodes only ends of plans earn anything.
 
@@ -151,7 +156,7 @@ def by_goal(
     return node.likelihood * reward * unit / _END, False
 
 
-def value_of(node: Place, score: Score, mode: ScoreMode) -> float:
+def value_of(node: ScoredNode, score: Score, mode: ScoreMode) -> float:
     """The value of a score under ``TapeConfig.score``; at most 0 for a visited state."""
     reward = score.mean if mode == "expected" else score.likely
     if node.visited:

@@ -13,7 +13,7 @@ from typing import Any
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 
 from tape.gateway.catalog import Offered
-from tape.gateway.desk import MOST_SHOWN, Asked, Desk
+from tape.gateway.desk import MOST_SHOWN, ApprovalQuestion, Desk
 from tape.gateway.gateway import Caller
 from tape.gateway.journal import digest
 from tape.tools.json_schemas import described
@@ -52,7 +52,7 @@ class _Pending:
 
     call: str
     page: int
-    asked: Asked
+    asked: ApprovalQuestion
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Approvals:
             question = _Question.about(tool, arguments, worst)
         except UnshowableError as error:
             return f"it is destructive, and its arguments cannot be shown to the user in full: {error}"
-        asked = Asked(who, tool.name, tool.origin, worst, question.whole(), self._seconds)
+        asked = ApprovalQuestion(who, tool.name, tool.origin, worst, question.whole(), self._seconds)
         if not able and asked.shown is None:
             return f"{_CANNOT}, and its arguments are longer than what the page shows"
         if able and not context.session.can_send_request:
@@ -149,7 +149,7 @@ class Approvals:
         with self._desk.showing(asked):
             return await (self._ask_now(context, question, asked) if able else asked.answered())
 
-    def _ask_again(self, params: Any, question: _Question, asked: Asked, call: str) -> str:
+    def _ask_again(self, params: Any, question: _Question, asked: ApprovalQuestion, call: str) -> str:
         """Let the client ask its user, or take the answer that it comes with."""
         page = 0
         if params.request_state is not None:
@@ -177,7 +177,7 @@ class Approvals:
             self._desk.take(pending.asked)
         return pending
 
-    async def _ask_now(self, context: Any, question: _Question, asked: Asked) -> str:
+    async def _ask_now(self, context: Any, question: _Question, asked: ApprovalQuestion) -> str:
         """The first answer; who has the page open may still answer where the client's user has not."""
         user = asyncio.create_task(self._elicit(context, question))
         user.add_done_callback(lambda one: one.cancelled() or one.exception())  # perhaps nobody else asks for it

@@ -24,7 +24,7 @@ from tape.budget.locks import CLIENT
 from tape.budget.stores.shared_file import SharedFile
 from tape.errors import DataError
 from tape.files import open_plain, why
-from tape.gateway.watching import Call
+from tape.gateway.watching import WatchedCall
 from tape.guard.left import amounts
 from tape.reading import MOST_BYTES, parse_json
 from tape.redaction import redacted
@@ -52,21 +52,21 @@ class Audit:
             pass
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tape audit")
 
-    def begun(self, call: Call) -> None:
+    def begun(self, call: WatchedCall) -> None:
         """Nothing is written before a call has ended; the journal has it."""
 
-    def ended(self, call: Call, state: State, spent: Resources) -> None:
+    def ended(self, call: WatchedCall, state: State, spent: Resources) -> None:
         """See :class:`Watcher`."""
         self._note(call, hold=call.id, worst=amounts(call.worst), spent=amounts(spent), state=state)
 
-    def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
+    def refused(self, call: WatchedCall, fields: Mapping[str, Any]) -> None:
         """See :class:`Watcher`; a call that had a hold has its line."""
         if not call.id and self._failed:
             self._missed += 1
         elif not call.id:
             self._note(call, worst=fields.get("worst_case"), error=fields["error"], scope=fields.get("scope"))
 
-    def _note(self, call: Call, **more: Any) -> None:
+    def _note(self, call: WatchedCall, **more: Any) -> None:
         if self._missed and not self._failed:
             more["missed"], self._missed = self._missed, 0
         at, seconds = call.at.isoformat(timespec="milliseconds"), (datetime.now(UTC) - call.at).total_seconds()
@@ -121,7 +121,7 @@ class Audit:
         self._last = FIRST
 
 
-class Line(NamedTuple):
+class AuditLine(NamedTuple):
     """A line of a log: its hash, as the next one names it, what it says, and what is wrong with it or before it."""
 
     hash: str
@@ -129,7 +129,7 @@ class Line(NamedTuple):
     wrong: str
 
 
-def read_audit(path: Path) -> Iterator[Line]:
+def read_audit(path: Path) -> Iterator[AuditLine]:
     """Follow the hashes through a log.
 
     Raises:
@@ -149,7 +149,7 @@ def read_audit(path: Path) -> Iterator[Line]:
                     wrong = "names another hash: the line before it was changed, or this one"
                 expected = (record["line"] if record else expected) + 1
                 before = hash_of(text)
-                yield Line(before, record or {}, wrong)
+                yield AuditLine(before, record or {}, wrong)
     except OSError as error:
         raise DataError(f"{path}: the audit log cannot be read: {why(error)}") from None
 

@@ -22,8 +22,8 @@ from tape.errors import ConfigError, FieldError
 from tape.gateway.settings import (
     ClientSettings,
     File,
+    GatewayLimits,
     LedgerSettings,
-    Limits,
     PythonSettings,
     Resource,
     ServerSettings,
@@ -71,7 +71,7 @@ class GatewayConfig:
     """
 
     path: Path
-    limits: Limits
+    limits: GatewayLimits
     run: Budget
     ledger: LedgerSettings
     client: Mapping[str, Budget]

@@ -21,7 +21,7 @@ MOST_SHOWN = 64 << 10
 
 
 @dataclass(eq=False)
-class Asked:
+class ApprovalQuestion:
     """A question.
 
     Attributes:
@@ -61,7 +61,7 @@ class Desk:
     """The questions that are open."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, Asked] = {}
+        self._asked: dict[str, ApprovalQuestion] = {}
         self._seen = -math.inf
 
     @property
@@ -73,17 +73,17 @@ class Desk:
         """Somebody has the page open now."""
         self._seen = time.monotonic()
 
-    def put(self, asked: Asked) -> None:
+    def put(self, asked: ApprovalQuestion) -> None:
         """Show a question, if it can be shown whole."""
         if asked.shown is not None:
             self._asked[asked.id] = asked
 
-    def take(self, asked: Asked) -> None:
+    def take(self, asked: ApprovalQuestion) -> None:
         """Show a question no more."""
         self._asked.pop(asked.id, None)
 
     @contextmanager
-    def showing(self, asked: Asked) -> Iterator[None]:
+    def showing(self, asked: ApprovalQuestion) -> Iterator[None]:
         """Show a question while the block lasts."""
         self.put(asked)
         try:
@@ -91,18 +91,18 @@ class Desk:
         finally:
             self.take(asked)
 
-    def waiting(self) -> list[Asked]:
+    def waiting(self) -> list[ApprovalQuestion]:
         """The questions that can still be answered, the oldest first."""
         now = time.monotonic()
         for late in [one for one in self._asked.values() if one.until < now]:
             self.take(late)
         return list(self._asked.values())
 
-    def find(self, id: str) -> Asked | None:
+    def find(self, id: str) -> ApprovalQuestion | None:
         """A question that can still be answered."""
         return next((one for one in self.waiting() if one.id == id), None)
 
-    def answer(self, asked: Asked, no: str) -> bool:
+    def answer(self, asked: ApprovalQuestion, no: str) -> bool:
         """Answer a question; False where it was answered elsewhere.
 
         Args:

@@ -16,7 +16,7 @@ from tape.tools.errors import ToolFailedError
 from tape.tools.json_schemas import described
 from tape.tools.mcp import entries_of
 from tape.tools.mcp_process import ServerProcess
-from tape.tools.mcp_session import Channel, McpSession, RefusedError, said_of
+from tape.tools.mcp_session import Channel, McpAnswerError, McpSession, said_of
 
 MOST_STARTS = 5
 """Times that a server is started; one that ends again and again is left alone."""
@@ -151,7 +151,7 @@ class Downstream:
             late = f"has not answered within {self.seconds:g} s (call_seconds){said_of(session)}"
             raise UnansweredError(f"the MCP server {self.name} {late}") from None
         except ToolFailedError as error:
-            if isinstance(error, RefusedError) and error.code != NO_ANSWER:
+            if isinstance(error, McpAnswerError) and error.code != NO_ANSWER:
                 raise
             raise UnansweredError(str(error)) from error
 

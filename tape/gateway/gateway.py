@@ -21,7 +21,7 @@ from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.ledgers import Ledgers, SessionCharge
 from tape.gateway.own_tools import OWN_LISTED
 from tape.gateway.python_tools import load_tool
-from tape.gateway.watching import Call, Watcher, digest_of
+from tape.gateway.watching import CallWatcher, WatchedCall, digest_of
 from tape.guard.left import SessionLedger, amount, amounts, left
 from tape.guard.planning import PlanError, fitting, plan
 from tape.reading import short
@@ -64,7 +64,7 @@ class Gateway:
         self.config, self.ledgers = config, ledgers
         self.catalog = Catalog(config)
         self._servers: list[Downstream] = []
-        self.watchers: list[Watcher] = []
+        self.watchers: list[CallWatcher] = []
         """Are told of every call of a tool that is not the gateway's own."""
         self.gates: list[Callable[[], Awaitable[None]]] = []
         """Are asked before a call is held; a LedgerError refuses it."""
@@ -140,16 +140,16 @@ class Gateway:
         asked = self._asked(who, self.ledgers.current(who.client, who.session), name)
         return self._told(asked, refused("busy", message))
 
-    def _asked(self, who: Caller, book: SessionLedger, name: str, digest: str = "") -> Call:
-        return Call(who.client, book.scope, name if name in self.catalog.tools else short(name), digest)
+    def _asked(self, who: Caller, book: SessionLedger, name: str, digest: str = "") -> WatchedCall:
+        return WatchedCall(who.client, book.scope, name if name in self.catalog.tools else short(name), digest)
 
-    def _told(self, call: Call, made: dict[str, Any]) -> dict[str, Any]:
+    def _told(self, call: WatchedCall, made: dict[str, Any]) -> dict[str, Any]:
         for one in self.watchers if isinstance(made, Refusal) else ():
             one.refused(call, made["structuredContent"])
         return made
 
     async def _answer(
-        self, call: Call, book: SessionLedger, name: str, arguments: Mapping[str, Any], approve: Approve
+        self, call: WatchedCall, book: SessionLedger, name: str, arguments: Mapping[str, Any], approve: Approve
     ) -> dict[str, Any]:
         tool = self.catalog.tools.get(name)
         if tool is None:
@@ -166,7 +166,7 @@ class Gateway:
         return await self._charged(call, book, tool, quote, approve)
 
     async def _charged(
-        self, call: Call, book: SessionLedger, tool: Offered, quote: Quote, approve: Approve
+        self, call: WatchedCall, book: SessionLedger, tool: Offered, quote: Quote, approve: Approve
     ) -> dict[str, Any]:
         # From here on only copies: what is approved is what is called, and a tool cannot change its price.
         arguments, worst = quote.arguments, quote.worst
@@ -217,7 +217,7 @@ class Gateway:
             )
         return passed_on(result, broken)
 
-    def _watch(self, call: Call, charge: SessionCharge) -> None:
+    def _watch(self, call: WatchedCall, charge: SessionCharge) -> None:
         def ended(state: State, spent: Resources) -> None:
             for one in self.watchers:
                 one.ended(call, state, spent)

@@ -23,10 +23,10 @@ from tape.gateway.config import LOCAL, GatewayConfig
 from tape.gateway.desk import Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
-from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, Route, refuse
+from tape.gateway.http_requests import MOST_BODY_BYTES, HttpRoute, Requests, refuse
 from tape.gateway.http_sessions import Sessions
 from tape.gateway.metrics import Metrics
-from tape.gateway.page import Page
+from tape.gateway.page import GatewayPage
 from tape.gateway.page_serving import routes_of
 from tape.gateway.serving import make_server
 from tape.reading import read_text
@@ -68,7 +68,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, people_file:
     gateway.watchers.append(metrics)
     clients = gateway.config.clients
     watching = {name: token for name, token in tokens.items() if not clients or clients[name].watch}
-    routes = routes_of(Page(gateway, desk), people, metrics, watching)
+    routes = routes_of(GatewayPage(gateway, desk), people, metrics, watching)
     with listening:
         app = make_server(gateway, desk).streamable_http_app(
             streamable_http_path=PATH,
@@ -208,8 +208,8 @@ class AccessControl:
         routes: What else is served, by path.
     """
 
-    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str], routes: Mapping[str, Route]) -> None:
-        self._lifespan, self._routes, self._protocol = lifespan, routes, Route(app, tokens)
+    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str], routes: Mapping[str, HttpRoute]) -> None:
+        self._lifespan, self._routes, self._protocol = lifespan, routes, HttpRoute(app, tokens)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One connection of ASGI."""

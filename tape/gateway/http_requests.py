@@ -26,7 +26,7 @@ _BYTES_OF_A_TURN = 1 << 14
 _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
-class RefusedError(Exception):
+class BadRequestError(Exception):
     """A request that is not answered.
 
     Attributes:
@@ -39,7 +39,7 @@ class RefusedError(Exception):
         super().__init__(message)
 
 
-_TOO_LARGE = RefusedError(413, f"a request has at most {MOST_BODY_BYTES} bytes")
+_TOO_LARGE = BadRequestError(413, f"a request has at most {MOST_BODY_BYTES} bytes")
 
 
 async def refuse(send: Any, status: int, message: str) -> None:
@@ -57,7 +57,7 @@ async def refuse(send: Any, status: int, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Route:
+class HttpRoute:
     """What is served at a path beside the protocol.
 
     Attributes:
@@ -153,10 +153,12 @@ class Requests:
         self._open[client] = self._open.get(client, 0) + 1
         try:
             if self._open[client] > MOST_REQUESTS:  # also of connections that are closed by now
-                raise RefusedError(429, f"{MOST_REQUESTS} requests of this client are not answered yet; wait for them")
+                raise BadRequestError(
+                    429, f"{MOST_REQUESTS} requests of this client are not answered yet; wait for them"
+                )
             if not await self._receive(client, scope, receive, body):
                 return
-        except RefusedError as error:
+        except BadRequestError as error:
             await refuse(send, error.status, error.message)
         else:
             async with self._turns.turn(client, 1 + len(body) / _BYTES_OF_A_TURN):
@@ -179,15 +181,17 @@ class Requests:
                     if len(body) > MOST_BODY_BYTES:
                         raise _TOO_LARGE
                     if self._held[client] > MOST_HELD_BYTES:
-                        raise RefusedError(429, f"the requests of this client have over {MOST_HELD_BYTES} bytes; wait")
+                        raise BadRequestError(
+                            429, f"the requests of this client have over {MOST_HELD_BYTES} bytes; wait"
+                        )
                     if not message.get("more_body", False):
                         break
                 else:
                     return False
         except TimeoutError:
-            raise RefusedError(408, f"the body did not arrive within {BODY_SECONDS:g} seconds") from None
+            raise BadRequestError(408, f"the body did not arrive within {BODY_SECONDS:g} seconds") from None
         if _has_many_values(body):
-            raise RefusedError(413, f"a request has at most {MOST_VALUES} values of JSON")
+            raise BadRequestError(413, f"a request has at most {MOST_VALUES} values of JSON")
         return True
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tape.budget import Ledger, LedgerError, Request, Reservation, Resources
+from tape.budget import HoldRequest, Ledger, LedgerError, Reservation, Resources
 from tape.budget.contract import HoldRecord, State
 from tape.budget.locks import JOURNAL
 from tape.budget.rules import logger
@@ -104,7 +104,7 @@ class Journal:
             UnknownCostError: It is unknown in what is capped.
             LedgerError: It cannot be written; nothing may be spent then.
         """
-        request = Request(uuid.uuid4().hex, scope, dict(worst), name=name[:1000], seconds=SECONDS)
+        request = HoldRequest(uuid.uuid4().hex, scope, dict(worst), name=name[:1000], seconds=SECONDS)
         reservation: Reservation | None = None
         try:
             with self._alone():
@@ -185,7 +185,7 @@ class Journal:
 
     def _hold_nothing(self, id: str, scope: str, name: str) -> None:
         with self._alone():
-            self._store.reserve_alone(Request(id, scope, {}, name=name))
+            self._store.reserve_alone(HoldRequest(id, scope, {}, name=name))
             self._store.settle_alone(id, {})
 
     # --- the file -----------------------------------------------------------------------------

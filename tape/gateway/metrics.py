@@ -19,7 +19,7 @@ from tape.budget.contract import State
 from tape.gateway.gateway import Gateway
 from tape.gateway.ledgers import scope_of
 from tape.gateway.page import LEDGER_SECONDS
-from tape.gateway.watching import Call
+from tape.gateway.watching import WatchedCall
 from tape.guard.left import amount
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -82,12 +82,12 @@ class Metrics:
         self._overspend, self._seconds = Counter[str](), dict[str, list[float]]()
         self._asking: asyncio.Task[Sequence[Balance]] | None = None
 
-    def begun(self, call: Call) -> None:
+    def begun(self, call: WatchedCall) -> None:
         """See :class:`Watcher`."""
         self._in_flight[call.id] = time.monotonic()
         self._count("calls_begun_total", call)
 
-    def ended(self, call: Call, state: State, spent: Resources) -> None:
+    def ended(self, call: WatchedCall, state: State, spent: Resources) -> None:
         """See :class:`Watcher`."""
         self._count("calls_ended_total", call, ("state", state))
         took = time.monotonic() - self._in_flight.pop(call.id)
@@ -98,14 +98,14 @@ class Metrics:
             if count is not None and (worst := call.worst[kind]) is not None and count > worst:
                 self._overspend[kind] += count - worst
 
-    def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
+    def refused(self, call: WatchedCall, fields: Mapping[str, Any]) -> None:
         """See :class:`Watcher`."""
         scope = fields.get("scope", "")
         self._count(
             "refusals_total", call, ("error", fields["error"]), ("scope", scope if scope in SCOPES else "ledger")
         )
 
-    def _count(self, name: str, call: Call, *labels: tuple[str, str]) -> None:
+    def _count(self, name: str, call: WatchedCall, *labels: tuple[str, str]) -> None:
         tool = call.tool if call.tool in self._gateway.catalog.tools else NO_TOOL
         self._counts[name, (("tool", tool), *labels)] += 1
 

@@ -15,10 +15,10 @@ from tape.budget.accounts import accounts_of
 from tape.budget.contract import State
 from tape.budget.resources import kind_of, kinds
 from tape.errors import ConfigError
-from tape.gateway.desk import Asked, Desk
+from tape.gateway.desk import ApprovalQuestion, Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.journal import Day
-from tape.gateway.watching import Call
+from tape.gateway.watching import WatchedCall
 
 MOST_OF_CLIENT = 10
 """Calls, refusals and questions of a client that are shown, so that none takes the place of another's."""
@@ -28,7 +28,7 @@ LEDGER_SECONDS = 2.0
 WHO = "page"
 
 
-class Page:
+class GatewayPage:
     """Watches a gateway.
 
     Args:
@@ -38,7 +38,7 @@ class Page:
 
     def __init__(self, gateway: Gateway, desk: Desk) -> None:
         self._gateway, self._desk = gateway, desk
-        self._live: dict[str, Call] = {}
+        self._live: dict[str, WatchedCall] = {}
         self._refused: dict[str, deque[dict[str, Any]]] = {}
         self._refusals: Counter[date] = Counter()
         self._acts: deque[dict[str, Any]] = deque(maxlen=MOST_ACTS)
@@ -47,16 +47,16 @@ class Page:
 
     # --- as a watcher -------------------------------------------------------------------------
 
-    def begun(self, call: Call) -> None:
-        """See :class:`~tape.gateway.watching.Watcher`."""
+    def begun(self, call: WatchedCall) -> None:
+        """See :class:`~tape.gateway.watching.CallWatcher`."""
         self._live[call.id] = call
 
-    def ended(self, call: Call, state: State, spent: Resources) -> None:  # noqa: ARG002 - the journal counts it
-        """See :class:`~tape.gateway.watching.Watcher`."""
+    def ended(self, call: WatchedCall, state: State, spent: Resources) -> None:  # noqa: ARG002 - the journal counts it
+        """See :class:`~tape.gateway.watching.CallWatcher`."""
         self._live.pop(call.id, None)
 
-    def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
-        """See :class:`~tape.gateway.watching.Watcher`."""
+    def refused(self, call: WatchedCall, fields: Mapping[str, Any]) -> None:
+        """See :class:`~tape.gateway.watching.CallWatcher`."""
         self._refusals[call.at.date()] += 1
         rows = self._refused.setdefault(call.client, deque(maxlen=MOST_OF_CLIENT))
         said = {"why": why_of(fields)[:LONGEST], "would_do": would_do(fields)[:LONGEST]}
@@ -158,7 +158,7 @@ def change(payer: StorePayer, act: str, what: Mapping[str, str], why: str) -> st
     """Change what a payer pays from: an account of its own, no other one.
 
     Raises:
-        ConfigError, LedgerError: See :meth:`Page.act`.
+        ConfigError, LedgerError: See :meth:`GatewayPage.act`.
     """
     account, store = what.get("account", ""), payer.store
     if account not in accounts_of(payer.scope, payer.labels):
@@ -237,13 +237,13 @@ def _first(rows: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
     return {"rows": shown, "count": seen.total()}
 
 
-def _about(call: Call) -> dict[str, Any]:
+def _about(call: WatchedCall) -> dict[str, Any]:
     worst = [_text(kind, call.worst[kind]) for kind in call.worst if kind != "steps"]
     of = {"client": call.client, "session": call.scope.rpartition("/")[2], "tool": call.tool}
     return {**of, "at": call.at.isoformat(), "worst": " · ".join(worst)}
 
 
-def _question(asked: Asked) -> dict[str, Any]:
+def _question(asked: ApprovalQuestion) -> dict[str, Any]:
     until = asked.at + timedelta(seconds=asked.seconds)
     about = {"id": asked.id, "client": asked.who.client, "tool": asked.tool, "origin": asked.origin}
     worst = " · ".join(_units(kind, most) for kind, most in asked.worst.items() if kind != "steps")

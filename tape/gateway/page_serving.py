@@ -15,9 +15,9 @@ from starlette.responses import JSONResponse, Response
 
 from tape.budget import LedgerError
 from tape.errors import ConfigError
-from tape.gateway.http_requests import Requests, Route, refuse
+from tape.gateway.http_requests import HttpRoute, Requests, refuse
 from tape.gateway.metrics import Metrics
-from tape.gateway.page import Page
+from tape.gateway.page import GatewayPage
 from tape.show.view.shell import html_of, policy_of, script_of, template
 
 PEOPLE = ""
@@ -28,7 +28,7 @@ _SCRIPTS = ("dom", "budget", "theme")
 _LONGEST_WHY = 500
 
 
-def routes_of(page: Page, token: str, metrics: Metrics, watching: Mapping[str, str]) -> dict[str, Route]:
+def routes_of(page: GatewayPage, token: str, metrics: Metrics, watching: Mapping[str, str]) -> dict[str, HttpRoute]:
     """The routes of the page and of the metrics.
 
     Args:
@@ -39,10 +39,10 @@ def routes_of(page: Page, token: str, metrics: Metrics, watching: Mapping[str, s
     """
     people = {PEOPLE: token}
     return {
-        "/": Route(_only("GET", _file()), None),
-        "/state": Route(_only("GET", Requests(_state(page))), people),
-        "/act": Route(_only("POST", Requests(_act(page))), people),
-        "/metrics": Route(_only("GET", Requests(_metrics(metrics))), {**watching, **people}),
+        "/": HttpRoute(_only("GET", _file()), None),
+        "/state": HttpRoute(_only("GET", Requests(_state(page))), people),
+        "/act": HttpRoute(_only("POST", Requests(_act(page))), people),
+        "/metrics": HttpRoute(_only("GET", Requests(_metrics(metrics))), {**watching, **people}),
     }
 
 
@@ -70,7 +70,7 @@ def _file() -> Response:
     return Response(html_of("tape gateway", style, script, policy), headers=headers, media_type="text/html")
 
 
-def _state(page: Page) -> Any:
+def _state(page: GatewayPage) -> Any:
     async def state(scope: Any, receive: Any, send: Any) -> None:
         id = Request(scope).query_params.get("question")
         found = await page.state() if id is None else page.question(id)
@@ -90,7 +90,7 @@ def _metrics(metrics: Metrics) -> Any:
     return text
 
 
-def _act(page: Page) -> Any:
+def _act(page: GatewayPage) -> Any:
     async def act(scope: Any, receive: Any, send: Any) -> None:
         try:
             given = json.loads(await Request(scope, receive).body())

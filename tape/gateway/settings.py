@@ -154,7 +154,7 @@ class Resource(_Table):
     resolution: str | int = 1
 
 
-class Limits(_Table):
+class GatewayLimits(_Table):
     """Limits of everything behind the gateway.
 
     Attributes:
@@ -184,7 +184,7 @@ class Limits(_Table):
 class File(_Table):
     """The whole file."""
 
-    gateway: Limits = Limits()
+    gateway: GatewayLimits = GatewayLimits()
     resources: dict[str, Resource] = {}
     budgets: Budgets = Budgets()
     ledger: LedgerSettings = LedgerSettings()

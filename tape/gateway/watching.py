@@ -14,7 +14,7 @@ from tape.budget.contract import State
 
 
 @dataclass(eq=False)
-class Call:
+class WatchedCall:
     """A call of a tool; one object from its beginning to its end.
 
     Attributes:
@@ -36,22 +36,22 @@ class Call:
     worst: Resources = field(default_factory=Resources)
     id: str = ""
 
-    def held(self, id: str, worst: Resources) -> Call:
+    def held(self, id: str, worst: Resources) -> WatchedCall:
         """It, with a hold from now on."""
         self.id, self.worst = id, worst
         return self
 
 
-class Watcher(Protocol):
+class CallWatcher(Protocol):
     """Is told of calls, in the gateway's loop; it does not wait, and what it raises is the gateway's fault."""
 
-    def begun(self, call: Call) -> None:
+    def begun(self, call: WatchedCall) -> None:
         """Its worst case is held, and it is sent now."""
 
-    def ended(self, call: Call, state: State, spent: Resources) -> None:
+    def ended(self, call: WatchedCall, state: State, spent: Resources) -> None:
         """It is over; ``booked`` where its effect is unknown, ``voided`` where it was not sent after all."""
 
-    def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
+    def refused(self, call: WatchedCall, fields: Mapping[str, Any]) -> None:
         """It was not made, or came to nothing; with the fields of the refusal, ``error`` and ``message`` among them.
 
         A call that has a hold was told as ended before: its result is not passed on.

@@ -96,7 +96,7 @@ class PlanError(Exception):
     """What was asked for cannot be read; the message is the reason."""
 
 
-class Priced(Protocol):
+class PlannedTool(Protocol):
     """A tool as far as a plan is concerned."""
 
     @property
@@ -123,17 +123,17 @@ class _Step:
         options: The tools that may make it, with their worst cases, by label.
     """
 
-    options: Mapping[str, tuple[Priced, Resources]]
+    options: Mapping[str, tuple[PlannedTool, Resources]]
 
 
-def of_kind(tools: Mapping[str, Priced], kind: str) -> list[Priced]:
+def of_kind(tools: Mapping[str, PlannedTool], kind: str) -> list[PlannedTool]:
     """The tools of a kind."""
     return [tool for tool in tools.values() if tool.kind == kind]
 
 
 def fitting(
-    tools: Mapping[str, Priced], book: SessionLedger, instead_of: str, arguments: Mapping[str, Any] | None
-) -> dict[str, Priced]:
+    tools: Mapping[str, PlannedTool], book: SessionLedger, instead_of: str, arguments: Mapping[str, Any] | None
+) -> dict[str, PlannedTool]:
     """What does the same as a tool and would fit now, by name; with arguments None for any call."""
     found = {}
     for tool in of_kind(tools, tools[instead_of].kind):
@@ -147,7 +147,7 @@ def fitting(
 
 
 def plan(
-    tools: Mapping[str, Priced], book: SessionLedger, arguments: Mapping[str, Any], price: Prices = listed_price
+    tools: Mapping[str, PlannedTool], book: SessionLedger, arguments: Mapping[str, Any], price: Prices = listed_price
 ) -> dict[str, Any]:
     """The answer of the tool.
 
@@ -267,18 +267,18 @@ def _asked(arguments: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
 
 
 def _options(
-    tools: Mapping[str, Priced], asked: tuple[list[str], Any], number: int, caps: Mapping[str, Decimal]
+    tools: Mapping[str, PlannedTool], asked: tuple[list[str], Any], number: int, caps: Mapping[str, Decimal]
 ) -> _Step:
     """The tools that may make a call, without those whose cost in a capped resource is unknown."""
     names, arguments = asked
-    any_of: dict[str, Priced] = {}
+    any_of: dict[str, PlannedTool] = {}
     for name in names:
         known = tools.get(name)
         same = of_kind(tools, name if known is None else known.kind)
         if not same:
             raise PlanError(f"step {number}: there is no tool or kind {short(name)}; there is: {_some(tools)}")
         any_of |= {tool.name: tool for tool in same}
-    options: dict[str, tuple[Priced, Resources]] = {}
+    options: dict[str, tuple[PlannedTool, Resources]] = {}
     problem = ""
     for tool in any_of.values():
         try:
@@ -294,7 +294,7 @@ def _options(
     return _Step(options)
 
 
-def _some(tools: Mapping[str, Priced]) -> str:
+def _some(tools: Mapping[str, PlannedTool]) -> str:
     return ", ".join(sorted({*tools, *(tool.kind for tool in tools.values())})[:40])
 
 
@@ -309,7 +309,7 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _described(choice: Choice, table: Mapping[str, tuple[Priced, Resources]]) -> dict[str, Any]:
+def _described(choice: Choice, table: Mapping[str, tuple[PlannedTool, Resources]]) -> dict[str, Any]:
     steps = []
     for number, label in enumerate(choice.plan or [], 1):
         tool, worst = table[label]
@@ -345,7 +345,7 @@ def _raised(book: SessionLedger, caps: Mapping[str, Decimal], kind: str, value: 
 
 
 def _more(
-    book: SessionLedger, choice: Choice, table: Mapping[str, tuple[Priced, Resources]], caps: Mapping[str, Decimal]
+    book: SessionLedger, choice: Choice, table: Mapping[str, tuple[PlannedTool, Resources]], caps: Mapping[str, Decimal]
 ) -> dict[str, Any]:
     """For each budget the next amount that alone buys a plan of higher quality, and that plan."""
     now = _quality(choice) if choice else -1.0

@@ -33,7 +33,7 @@ _MOST = 253_402_300_799 * 10**9
 
 
 @dataclass(frozen=True)
-class Episode:
+class FinishedEpisode:
     """A finished episode.
 
     Attributes:
@@ -63,7 +63,7 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Run:
+class FinishedRun:
     """What is exported.
 
     Attributes:
@@ -76,7 +76,7 @@ class Run:
     entries: tuple[Entry, ...]
     notes: tuple[str, ...]
 
-    def episodes(self) -> Iterator[Episode]:
+    def episodes(self) -> Iterator[FinishedEpisode]:
         """The episodes, read one by one.
 
         Raises:
@@ -87,10 +87,10 @@ class Run:
             if events and isinstance(events[0], StartedEvent):
                 assert entry.trace is not None
                 times = _times(events, entry.trace.stat().st_mtime_ns)
-                yield Episode(entry.key, _clean(entry.line or {}), tuple(map(_cleaned, events)), times, note)
+                yield FinishedEpisode(entry.key, _clean(entry.line or {}), tuple(map(_cleaned, events)), times, note)
 
 
-def open_run(path: Path, configuration: str | None = None) -> Run:
+def open_run(path: Path, configuration: str | None = None) -> FinishedRun:
     """Open a run directory, or a single trace.
 
     Args:
@@ -115,7 +115,7 @@ def open_run(path: Path, configuration: str | None = None) -> Run:
     if not entries:
         raise RunDirectoryError(f"{path} holds no trace of a finished episode; play it first, with `tape run`")
     problem = "" if source.is_run else read_events(entries[0])[1]
-    return Run(source, tuple(entries), (*source.notes, *filter(None, [problem])))
+    return FinishedRun(source, tuple(entries), (*source.notes, *filter(None, [problem])))
 
 
 def configurations(source: Source) -> list[str]:

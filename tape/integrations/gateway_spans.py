@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tape import __version__
 from tape.budget import Resources
 from tape.budget.contract import State
-from tape.gateway.watching import Call
+from tape.gateway.watching import WatchedCall
 from tape.integrations.otel import SDK, amounts, clean, provider
 from tape.integrations.otlp import EXPORTER
 from tape.plugins import missing_extra
@@ -54,17 +54,17 @@ class CallSpans:
         self._tracer = tracer
         self._open: dict[str, Span] = {}
 
-    def begun(self, call: Call) -> None:
+    def begun(self, call: WatchedCall) -> None:
         """See :class:`Watcher`."""
         self._open[call.id] = self._span(call)
 
-    def ended(self, call: Call, state: State, spent: Resources) -> None:
+    def ended(self, call: WatchedCall, state: State, spent: Resources) -> None:
         """See :class:`Watcher`."""
         span = self._open.pop(call.id)
         span.set_attributes(clean({"tape.state": state, **dict(amounts("tape.cost", spent))}))
         _end(span, _ERRORS.get(state))
 
-    def refused(self, call: Call, fields: Mapping[str, Any]) -> None:
+    def refused(self, call: WatchedCall, fields: Mapping[str, Any]) -> None:
         """See :class:`Watcher`."""
         if not call.id:  # else its span has ended
             span = self._span(call)
@@ -72,7 +72,7 @@ class CallSpans:
             span.set_attributes(clean({f"tape.refused.{name}": fields.get(name) for name in names}))
             _end(span, fields["error"])
 
-    def _span(self, call: Call) -> Span:
+    def _span(self, call: WatchedCall) -> Span:
         known = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.tool,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tape import __version__
 from tape.errors import ConfigError
 from tape.files import partial_file
-from tape.integrations.finished import ORDER, Run, configurations
+from tape.integrations.finished import ORDER, FinishedRun, configurations
 from tape.integrations.inspect_sample import SCORER, SampleMaker, model_of, moment_of, result_of, usage_of
 from tape.plugins import require_extra
 from tape.statistics import success_interval
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
 
-def export(run: Run, out: Path | None = None) -> Path:
+def export(run: FinishedRun, out: Path | None = None) -> Path:
     """Write the log of a finished run.
 
     Args:
@@ -60,7 +60,7 @@ def export(run: Run, out: Path | None = None) -> Path:
     return out
 
 
-def _default_out(run: Run, names: Sequence[str]) -> Path:
+def _default_out(run: FinishedRun, names: Sequence[str]) -> Path:
     trace = run.entries[0].trace
     assert trace is not None
     if not names:
@@ -70,7 +70,7 @@ def _default_out(run: Run, names: Sequence[str]) -> Path:
     return trace.parent.parent / f"inspect{name}.eval"
 
 
-def log_of(run: Run) -> EvalLog:
+def log_of(run: FinishedRun) -> EvalLog:
     """The log, not written anywhere."""
     from inspect_ai.log import (
         EvalConfig,

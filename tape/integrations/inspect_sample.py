@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tape.budget import amount_of, in_units
-from tape.integrations.finished import ORDER, Episode
+from tape.integrations.finished import ORDER, FinishedEpisode
 from tape.integrations.operations import Operation, Operations
 from tape.integrations.otel import FAULTS, action_of, tool_of
 from tape.tools.calls import parse
@@ -44,7 +44,7 @@ class SampleMaker:
         episode: The episode.
     """
 
-    def __init__(self, episode: Episode) -> None:
+    def __init__(self, episode: FinishedEpisode) -> None:
         self._episode = episode
         self._model = model_of(episode)
         self._events: list[Any] = []
@@ -282,12 +282,12 @@ def limit_of(result: Mapping[str, Any]) -> EvalSampleLimit | None:
     return EvalSampleLimit(type=LIMITS.get(kind, "custom"), limit=cap, reason=str(result.get("detail", "")))
 
 
-def model_of(episode: Episode) -> str:
+def model_of(episode: FinishedEpisode) -> str:
     """The model as Inspect names models: ``bundled/mini``."""
     return str(episode.started.config.get("model") or "none").replace(":", "/", 1)
 
 
-def result_of(episode: Episode) -> dict[str, Any]:
+def result_of(episode: FinishedEpisode) -> dict[str, Any]:
     """Its result; empty of an episode that was cut off."""
     last = episode.events[-1]
     return dict(last.result) if isinstance(last, FinishedEvent) else {}

@@ -38,14 +38,14 @@ import litellm
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
-from tape.integrations.litellm_calls import Call
+from tape.integrations.litellm_calls import ClientCall
 
 _ENDS = 16
 """Calls that end at once."""
 _NO_SESSION = "no-session"
 """The session of calls that name none; the caps of a session hold for it too."""
 
-_current: ContextVar[Call | None] = ContextVar("_current", default=None)
+_current: ContextVar[ClientCall | None] = ContextVar("_current", default=None)
 """The call of the request that is served. Ids of calls are the client's, so nothing is found by them."""
 
 
@@ -179,10 +179,10 @@ class ProxyBudget(CustomLogger):
         self._ending.add(done)
         done.add_done_callback(self._ending.discard)
 
-    def _begin(self, key: Any, data: Any, call_type: str) -> Call:
+    def _begin(self, key: Any, data: Any, call_type: str) -> ClientCall:
         guard = self._guard(key, data)
         asked = requests.asked_of(call_type, data, guard.most_tokens)
-        call = Call(guard, call_type, asked, _read(data), data["model"])
+        call = ClientCall(guard, call_type, asked, _read(data), data["model"])
         models = requests.deployments(data["model"], key.team_id)
         if ending := set(self._ending):
             with suppress(BudgetExceededError):

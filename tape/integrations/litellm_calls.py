@@ -13,8 +13,8 @@ from litellm.llms.base_llm.chat.transformation import BaseLLMException
 
 from tape.guard.charges import ModelCharge, ModelRequest
 from tape.guard.guard import Guard
-from tape.integrations.litellm_requests import Asked
-from tape.integrations.usage import Usage
+from tape.integrations.litellm_requests import CompletionRequest
+from tape.integrations.usage import ProviderUsage
 
 _NOT_BILLED = frozenset((400, 401, 402, 403, 404, 405, 413, 415, 422, 429))
 """Statuses after which a provider has computed nothing."""
@@ -23,7 +23,7 @@ Hold = tuple[AbstractContextManager[ModelCharge], ModelCharge]
 """What is set aside for one time. Where nobody holds the call any more, the garbage collector ends it at the worst."""
 
 
-class Call:
+class ClientCall:
     """A call of a client. What asks the ledger runs in threads.
 
     Args:
@@ -41,7 +41,7 @@ class Call:
         answers: An answer has begun, so a failure is billed whatever its status.
     """
 
-    def __init__(self, guard: Guard, sort: str, asked: Asked, request: ModelRequest, alias: str) -> None:
+    def __init__(self, guard: Guard, sort: str, asked: CompletionRequest, request: ModelRequest, alias: str) -> None:
         self._guard, self._request, self.sort, self.asked, self._alias = guard, request, sort, asked, alias
         self._lock = threading.Lock()
         self._open: list[Hold] = []
@@ -116,7 +116,7 @@ class Call:
         billed = self.sent and (self.answers or not _is_of_provider(error) or error.status_code not in _NOT_BILLED)
         return partial(_settle, found, None if billed else _NOTHING)
 
-    def ended(self, usage: Usage | None, *, cached: bool = False) -> Callable[[], None]:
+    def ended(self, usage: ProviderUsage | None, *, cached: bool = False) -> Callable[[], None]:
         """The last time was answered; what else is out has failed. What is returned settles all.
 
         Args:
@@ -130,10 +130,10 @@ class Call:
         return partial(_settle, found, usage if self.sent and not cached else _NOTHING)
 
 
-_NOTHING = Usage(0, 0, None, None)
+_NOTHING = ProviderUsage(0, 0, None, None)
 
 
-def _settle(holds: Sequence[Hold], usage: Usage | None) -> None:
+def _settle(holds: Sequence[Hold], usage: ProviderUsage | None) -> None:
     """Settle the last one by its usage, the others at their worst case."""
     for number, (context, charge) in enumerate(holds):
         if number == len(holds) - 1 and usage is not None:

@@ -67,7 +67,7 @@ _TIERS = ("auto", "default", "flex", "standard", "standard_only", None)
 _FALLBACKS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks")
 
 
-class Asked(NamedTuple):
+class CompletionRequest(NamedTuple):
     """What a request asks for.
 
     Attributes:
@@ -92,7 +92,7 @@ def is_free(sort: str) -> bool:
     return sort.startswith(_FREE)
 
 
-def asked_of(sort: str, data: Mapping[str, Any], most_tokens: int) -> Asked:
+def asked_of(sort: str, data: Mapping[str, Any], most_tokens: int) -> CompletionRequest:
     """Read a request.
 
     Args:
@@ -122,7 +122,7 @@ def asked_of(sort: str, data: Mapping[str, Any], most_tokens: int) -> Asked:
             raise ConfigError(f"{name}: name models; a fallback with settings of its own is not paid for")
     given = [_count(name, data[name]) for name in fields if data.get(name) is not None]
     limit = min(given, default=most_tokens) if fields else 0
-    return Asked(fields, limit, choices_of(sort, data))
+    return CompletionRequest(fields, limit, choices_of(sort, data))
 
 
 def choices_of(sort: str, data: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tape import __version__
 from tape.budget import amount_of
-from tape.integrations.finished import DURATION, MEASURED, ORDER, Episode
+from tape.integrations.finished import DURATION, MEASURED, ORDER, FinishedEpisode
 from tape.integrations.operations import Operation, Operations
 from tape.plugins import require_extra
 from tape.redaction import redacted
@@ -106,7 +106,7 @@ class Spans:
         """End the spans of an episode that never ended, as failed ones."""
         self._operations.close()
 
-    def replay(self, episode: Episode, more: Attributes) -> None:
+    def replay(self, episode: FinishedEpisode, more: Attributes) -> None:
         """Make the spans of a finished episode.
 
         Args:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from tape import __version__
 from tape.errors import ConfigError, TapeError
-from tape.integrations.finished import Episode, Run
+from tape.integrations.finished import FinishedEpisode, FinishedRun
 from tape.integrations.otel import SDK, Attributes, Spans, provider
 from tape.plugins import require_extra
 from tape.redaction import redacted
@@ -48,7 +48,7 @@ def endpoint_of(url: str) -> str:
     return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/v1/traces"
 
 
-def export(run: Run, endpoint: str | None = None, *, content: bool = False) -> tuple[int, int]:
+def export(run: FinishedRun, endpoint: str | None = None, *, content: bool = False) -> tuple[int, int]:
     """Send a finished run to a collector over OTLP HTTP: one trace an episode.
 
     The identifiers of traces and spans are made from the episodes' keys, so the same run has the same ones again.
@@ -103,7 +103,7 @@ def export(run: Run, endpoint: str | None = None, *, content: bool = False) -> t
     return episodes, sent
 
 
-def _of_record(episode: Episode) -> Attributes:
+def _of_record(episode: FinishedEpisode) -> Attributes:
     names = ("environment", "level_set", "repeat")
     held = {f"tape.{name}": episode.line[name] for name in names if name in episode.line}
     if "cell" in episode.line:

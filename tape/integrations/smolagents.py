@@ -15,7 +15,7 @@ from typing import Any
 from tape.errors import ChargeError, ConfigError, TapeError
 from tape.guard.charges import ModelCharge
 from tape.guard.guard import REFUSALS, Guard
-from tape.integrations.usage import Meter, Usage, total
+from tape.integrations.usage import Meter, ProviderUsage, total
 from tape.plugins import require_extra
 from tape.reading import short
 
@@ -135,7 +135,9 @@ def _used(charge: ModelCharge, message: ChatMessage) -> None:
     usage, meter = message.token_usage, Meter()
     meter.take(message.raw)
     counts = (usage.input_tokens, usage.output_tokens) if usage else (None, None)
-    (meter.usage or Usage(None, None, None, None))._replace(prompt=counts[0], completion=counts[1]).settle(charge)
+    (meter.usage or ProviderUsage(None, None, None, None))._replace(prompt=counts[0], completion=counts[1]).settle(
+        charge
+    )
 
 
 def _limit(name: str, value: Any) -> int | None:

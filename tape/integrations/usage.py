@@ -21,7 +21,7 @@ def total(counts: Iterable[Any]) -> int | None:
     return found
 
 
-class Usage(NamedTuple):
+class ProviderUsage(NamedTuple):
     """Tokens that a provider reports; those of its cache are among those of the prompt."""
 
     prompt: int | None
@@ -40,7 +40,7 @@ class Meter:
     """Reads the usage of an answer, or of the pieces of one."""
 
     def __init__(self) -> None:
-        self.usage: Usage | None = None
+        self.usage: ProviderUsage | None = None
         self._begun: dict[str, Any] = {}
         self._model: str | None = None
         self._rest = b""
@@ -81,7 +81,7 @@ class Meter:
                 prompt += sum(count for count in cache[:2] if type(count) is int)
         completion = field_of(usage, "completion_tokens")
         completion = field_of(usage, "output_tokens") if completion is None else completion
-        self.usage = Usage(prompt, completion, *cache, model=self._model)
+        self.usage = ProviderUsage(prompt, completion, *cache, model=self._model)
 
 
 def is_usage_alone(chunk: Any) -> bool:

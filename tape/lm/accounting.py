@@ -17,11 +17,11 @@ from tape.budget.deadline import Deadline
 from tape.errors import BudgetExceededError
 from tape.lm.base import (
     BatchError,
-    Choice,
     Completion,
     EndpointError,
     LanguageModel,
     Message,
+    OneOf,
     Request,
     Usage,
     WrongAnswerError,
@@ -223,7 +223,7 @@ def _generated(request: Request, answer: Any, usage: Usage, writes: Marks) -> Ge
         texts, finish = answer.texts, answer.finish
         logprobs = answer.logprobs if all(map(isfinite, answer.logprobs)) else None
     elif not isinstance(answer, EndpointError):
-        assert isinstance(request.constraint, Choice)
+        assert isinstance(request.constraint, OneOf)
         texts, weights = request.constraint.options, tuple(answer[0])
     prompt = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
     if logger.isEnabledFor(logging.DEBUG):

@@ -13,11 +13,10 @@ from pydantic import BaseModel
 
 from tape.budget import Resources
 from tape.errors import ConfigError, ModelError
-from tape.lm.constraint_types import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
+from tape.lm.constraint_types import Constraint, Forced, Grammar, JsonSchema, OneOf, Regex
 from tape.lm.price import FREE, UNSPLIT, Split, TokenPrice, cost_of
 
 __all__ = [
-    "Choice",
     "Completion",
     "Constraint",
     "Forced",
@@ -25,6 +24,7 @@ __all__ = [
     "JsonSchema",
     "LanguageModel",
     "Message",
+    "OneOf",
     "Regex",
     "Request",
     "Usage",
@@ -273,13 +273,13 @@ class LanguageModel(Protocol):
         """Tokens of a request's prompt, counted locally; an upper bound where it cannot be exact."""
 
     def scoring_tokens(self, request: Request) -> int:
-        """Completion tokens that scoring the options of a request's :class:`Choice` takes at most."""
+        """Completion tokens that scoring the options of a request's :class:`OneOf` takes at most."""
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests, in their order."""
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Probability of each option of each request's :class:`Choice`, normalised over the options.
+        """Probability of each option of each request's :class:`OneOf`, normalised over the options.
 
         Sampling under a choice mask is per token, not per option; this scores the
         options whole. Where a model's answer was none of the options, all its weights are 0.

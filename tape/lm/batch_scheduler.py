@@ -22,7 +22,7 @@ from tape.waiting import interruptible
 
 
 @dataclass(eq=False)
-class Call:
+class BatchCall:
     """Jobs of one episode that are answered together.
 
     Attributes:
@@ -42,10 +42,10 @@ class Call:
 class Passes(Protocol):
     """Calls under way in one model."""
 
-    def add(self, call: Call) -> None:
+    def add(self, call: BatchCall) -> None:
         """Begin a call, as soon as memory allows."""
 
-    def drop(self, call: Call) -> None:
+    def drop(self, call: BatchCall) -> None:
         """Forget a call, done or not."""
 
     def step(self) -> None:
@@ -55,7 +55,7 @@ class Passes(Protocol):
 @dataclass(eq=False)
 class _Waiting:
     episode: int
-    call: Call
+    call: BatchCall
     passes: Passes
     future: asyncio.Future[None]
     joined: bool = False
@@ -88,7 +88,7 @@ class BatchScheduler:
         self._running -= 1
         self._schedule()
 
-    async def finish(self, episode: int, call: Call, opened: Callable[[], Passes]) -> None:
+    async def finish(self, episode: int, call: BatchCall, opened: Callable[[], Passes]) -> None:
         """Wait until a call is done; where the wait is cancelled, nothing of it stays under way.
 
         Args:

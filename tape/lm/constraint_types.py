@@ -25,7 +25,7 @@ class Forced:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OneOf:
     """The completion is one of these texts.
 
     Attributes:
@@ -125,4 +125,4 @@ class Grammar:
     required: bool = True
 
 
-Constraint: TypeAlias = Forced | Choice | Regex | JsonSchema | Grammar
+Constraint: TypeAlias = Forced | OneOf | Regex | JsonSchema | Grammar

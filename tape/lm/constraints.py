@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from tape.errors import ConstraintError
-from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
+from tape.lm.base import Constraint, Forced, Grammar, JsonSchema, OneOf, Regex
 from tape.lm.patterns import literal, written_out
 
 _GRAMMAR = '%llguidance {"no_forcing": true}\nstart: '
@@ -77,7 +77,7 @@ def to_pattern(constraint: Constraint) -> str:
     match constraint:
         case Forced(text):
             return escape(text)
-        case Choice(options):
+        case OneOf(options):
             # Longest first: a decoder that takes the first alternative that matches never ends "drawer 10" after
             # "drawer 1"; endpoints' may.
             return "(?:" + "|".join(escape(o) for o in sorted(options, key=lambda o: (-len(o), o))) + ")"
@@ -100,7 +100,7 @@ def to_decoder(constraint: Constraint) -> str:
     match constraint:
         case Forced(text):
             return literal(text)
-        case Choice(options):
+        case OneOf(options):
             return f"(?:{'|'.join(map(literal, options))})"
         case _:
             return written_out(to_pattern(constraint))
@@ -199,7 +199,7 @@ def literals(constraint: Constraint | None) -> tuple[str, ...]:
     match constraint:
         case Forced(text):
             return (text,)
-        case Choice(options):
+        case OneOf(options):
             return options
         case _:
             return ()

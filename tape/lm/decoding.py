@@ -17,14 +17,14 @@ from typing import Any, TypeAlias
 import torch
 
 from tape.errors import ConstraintError, ModelError
-from tape.lm.base import Choice, Completion, Request, Usage
+from tape.lm.base import Completion, OneOf, Request, Usage
 from tape.lm.beam_search import BeamSearch
 from tape.lm.constraints import is_optional
 from tape.lm.network import Cache, Network
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
 from tape.lm.price import FREE, TokenPrice
 from tape.lm.samples import Sample, Written, draw, new_sample
-from tape.lm.tree_decoding import Job, OptionsJob, SampleJob, SearchJob, TreeDecoder
+from tape.lm.tree_decoding import DecodingJob, OptionsJob, SampleJob, SearchJob, TreeDecoder
 from tape.waiting import interruptible
 
 MAX_ROWS = 128
@@ -111,7 +111,7 @@ class LocalLM:
             else:
                 samples[i] = self._new_samples(request, prompt)
         if self._trees is not None:
-            jobs: list[Job] = [
+            jobs: list[DecodingJob] = [
                 SearchJob(searches[i]) if i in searches else SampleJob(samples[i], self._eos)
                 for i in range(len(requests))
             ]
@@ -246,7 +246,7 @@ class LocalLM:
             raise ModelError(f"{self.name}: the forward pass failed: {error}") from error
 
     def _options(self, request: Request) -> list[list[int]]:
-        if not isinstance(request.constraint, Choice):
+        if not isinstance(request.constraint, OneOf):
             raise ConstraintError("score_options needs requests with a Choice")
         return [encode(self._tokenizer, option) for option in request.constraint.options]
 
@@ -256,7 +256,7 @@ class LocalLM:
         return 1 if _single(options) else sum(len(option) + 1 for option in options)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Probability of each option of a :class:`Choice`, by a forward pass over prompt and option.
+        """Probability of each option of a :class:`OneOf`, by a forward pass over prompt and option.
 
         Raises:
             ConstraintError: A request has no choice, or an option cannot be written.

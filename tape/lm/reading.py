@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tape.budget import Resources
-from tape.lm.base import Choice, LanguageModel, Message, Request, Usage, worst_case_of_scoring
+from tape.lm.base import LanguageModel, Message, OneOf, Request, Usage, worst_case_of_scoring
 
 BLANK = "I need something, please."
 """The text that asks for nothing in particular."""
@@ -49,9 +49,9 @@ class Reading:
     @property
     def requests(self) -> tuple[Request, ...]:
         """Forward with the text and without it, then backward from each thing."""
-        needed = Choice(tuple(f"They need a {thing}." for thing in self.things))
+        needed = OneOf(tuple(f"They need a {thing}." for thing in self.things))
         forward = [(f'Somebody says: "{text}" What do they need?', needed) for text in (self.text, BLANK)]
-        said = Choice(tuple(dict.fromkeys((self.text, BLANK))))
+        said = OneOf(tuple(dict.fromkeys((self.text, BLANK))))
         backward = [(f"Somebody comes to you for a {thing}. What do they say?", said) for thing in self.things]
         return tuple(
             Request((Message("user", prompt),), 1, constraint=choice, role=self.role)

@@ -25,7 +25,7 @@ RECORD = "python -m experiments.replies --server URL"
 """Records them anew."""
 
 
-class Reply(BaseModel):
+class RecordedReply(BaseModel):
     """A recorded answer to one request, its samples in order."""
 
     task: str
@@ -62,7 +62,7 @@ class RecordedLM:
 
         text = read_text(file, error=unreadable)
         self._replies = shaped(
-            parse_json(text, str(file), error=unreadable), dict[str, Reply], str(file), error=unreadable
+            parse_json(text, str(file), error=unreadable), dict[str, RecordedReply], str(file), error=unreadable
         )
 
     def prompt_tokens(self, request: Request) -> int:
@@ -98,14 +98,14 @@ class RecordedLM:
         """
         raise ModelError(f"{self.name} has no scores, only replies; asked for {len(requests)}")
 
-    async def _recorded(self, request: Request) -> Reply:
+    async def _recorded(self, request: Request) -> RecordedReply:
         if self.asks is None:
             raise ModelError(
                 f"no reply to this prompt is recorded ({task_of(request)}): it has changed; record it with {RECORD}"
             )
         [answer] = await self.asks.generate([request])
         used = answer.usage
-        reply = Reply(
+        reply = RecordedReply(
             task=task_of(request), texts=[*answer.texts], prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,
         )  # fmt: skip

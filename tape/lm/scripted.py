@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tape.errors import ModelError
-from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
+from tape.lm.base import Completion, JsonSchema, LanguageModel, OneOf, Request, Usage
 from tape.lm.constraints import is_optional, to_pattern
 from tape.lm.price import FREE, TokenPrice
 from tape.reading import parse_json, read_text, shaped
@@ -101,7 +101,7 @@ class ScriptedLM:
         """All probability on the option that the script replies."""
         answers = []
         for request in requests:
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             self._keep(request)
             reply = self._reply(request, 0)
             if reply not in request.constraint.options:

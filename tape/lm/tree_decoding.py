@@ -15,7 +15,7 @@ from typing import Protocol
 import torch
 
 from tape.errors import ModelError
-from tape.lm.batch_scheduler import SLOT, Call
+from tape.lm.batch_scheduler import SLOT, BatchCall
 from tape.lm.beam_search import BeamSearch
 from tape.lm.network import TreeNetwork
 from tape.lm.samples import Sample, Written, draw
@@ -29,7 +29,7 @@ LIVE_SAMPLES = 128
 """Samples of all jobs under way, at most, as far as several are under way."""
 
 
-class Job(Protocol):
+class DecodingJob(Protocol):
     """A request under way.
 
     Attributes:
@@ -61,7 +61,7 @@ class Job(Protocol):
 
 
 class SampleJob:
-    """Independent samples of one request; implements :class:`Job`.
+    """Independent samples of one request; implements :class:`DecodingJob`.
 
     Args:
         samples: The samples, which have begun alike.
@@ -94,7 +94,7 @@ class SampleJob:
 
 
 class SearchJob:
-    """Distinct samples of one request; implements :class:`Job`.
+    """Distinct samples of one request; implements :class:`DecodingJob`.
 
     Args:
         search: The search, which has begun.
@@ -124,7 +124,7 @@ class SearchJob:
 
 
 class OptionsJob:
-    """The probabilities of some options after a prompt; implements :class:`Job`.
+    """The probabilities of some options after a prompt; implements :class:`DecodingJob`.
 
     Args:
         prompt: Its tokens.
@@ -164,8 +164,8 @@ class OptionsJob:
 
 @dataclass(eq=False)
 class _Entry:
-    job: Job
-    call: Call
+    job: DecodingJob
+    call: BatchCall
 
 
 @dataclass(eq=False)
@@ -191,14 +191,14 @@ class TreeDecoder:
         """New ones, with no call under way."""
         return TreePasses(self)
 
-    async def run(self, jobs: Sequence[Job]) -> None:
+    async def run(self, jobs: Sequence[DecodingJob]) -> None:
         """Run jobs to their ends: at once, or as the batch scheduler decides where there is one.
 
         Raises:
             ModelError: The forward pass failed.
             ConstraintError: A constraint cannot be met by the tokenizer.
         """
-        call, slot = Call(jobs), SLOT.get()
+        call, slot = BatchCall(jobs), SLOT.get()
         if call.done:
             return
         if slot is not None:
@@ -226,11 +226,11 @@ class TreePasses:
         self._waiting: list[_Entry] = []
         self._live: list[_Live] = []
 
-    def add(self, call: Call) -> None:
+    def add(self, call: BatchCall) -> None:
         """Begin a call's jobs, as soon as memory allows."""
         self._waiting += [_Entry(job, call) for job in call.jobs if job.paths]
 
-    def drop(self, call: Call) -> None:
+    def drop(self, call: BatchCall) -> None:
         """Forget a call, done or not."""
         self._waiting = [one for one in self._waiting if one.call is not call]
         self._live = [one for one in self._live if one.call is not call]
@@ -277,7 +277,7 @@ class TreePasses:
                 being_read.add(missing)
         return found
 
-    def _beginning(self, job: Job) -> Feed:
+    def _beginning(self, job: DecodingJob) -> Feed:
         """A job's tree, and what is still to be read of its prompt."""
         blocks = self._store.longest(job.prompt)
         tree = Tree(self._shape, self._decoder.network.device, len(job.prompt) + min(job.most, 256))
@@ -301,7 +301,7 @@ class TreePasses:
         return torch.split(logits, [len(feed.wanted) for feed in feeds])
 
 
-def _next(job: Job, tree: Tree) -> Feed:
+def _next(job: DecodingJob, tree: Tree) -> Feed:
     """What a job that has begun reads next."""
     prompt, spans = len(job.prompt), []
     tokens: list[int] = []

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tape.lm.base import (
-    Choice,
     Completion,
     EndpointError,
     LanguageModel,
+    OneOf,
     Request,
     Usage,
     WrongAnswerError,
@@ -58,7 +58,7 @@ def _fault(request: Request, answer: Any) -> str:
         usage, given, wanted, kind, what = answer.usage, answer.texts, request.n, str, "samples"
         if not len(answer.finish) == len(answer.logprobs) == request.n:
             return f"{len(answer.finish)} ends and {len(answer.logprobs)} probabilities of {request.n} samples"
-    elif isinstance(request.constraint, Choice) and isinstance(answer, tuple) and len(answer) == 2:
+    elif isinstance(request.constraint, OneOf) and isinstance(answer, tuple) and len(answer) == 2:
         given, usage = answer
         wanted, kind, what = len(request.constraint.options), int | float, "scores"
     else:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tape.plan.open import key_of
 from tape.plan.program import called
-from tape.plan.record import Run
+from tape.plan.record import FollowedProgram
 from tape.plan.vocabulary import ASK
 
 FEWEST, USUAL, MOST = 3, 5, 8
@@ -31,7 +31,7 @@ class Agreement:
         runs: Each as far as it has been followed, in the order of sampling.
     """
 
-    runs: Sequence[Run]
+    runs: Sequence[FollowedProgram]
 
     def classes(self) -> list[str]:
         """The class of each; empty for one that cannot be read, has failed, or lacks what was done for good."""
@@ -39,7 +39,7 @@ class Agreement:
         return [self._class(run, calls) for run in self.runs]
 
     @staticmethod
-    def _class(run: Run, calls: bool) -> str:
+    def _class(run: FollowedProgram, calls: bool) -> str:
         idle = not run.unfolded.made and not run.unfolded.calls
         if run.failed or not run.compatible or not run.program.statements or (calls and idle):
             return ""
@@ -52,7 +52,7 @@ class Agreement:
         counts = Counter(name for name in self.classes() if name)
         return {name: count / len(self.runs) for name, count in counts.items()}
 
-    def leader(self) -> Run | None:
+    def leader(self) -> FollowedProgram | None:
         """The first program of the largest class; of equals one that has found something, then the first."""
         classes = self.classes()
         counts = Counter(name for name in classes if name)
@@ -68,7 +68,7 @@ class Agreement:
         return lead > most - len(self.runs)
 
     @property
-    def readable(self) -> list[Run]:
+    def readable(self) -> list[FollowedProgram]:
         """The programs that do something."""
         return [run for run in self.runs if run.program.statements]
 
@@ -91,7 +91,7 @@ def answer_key(value: Any) -> str:
     return key_of(value)
 
 
-def computes(run: Run) -> bool:
+def computes(run: FollowedProgram) -> bool:
     """Whether the answer of a program is computed or read, so that several may come to different values."""
     for statement in run.program.statements:
         for node in ast.walk(statement.value):

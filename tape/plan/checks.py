@@ -26,11 +26,11 @@ COUNTS = {"len": (1, 1), "sum": (1, 1), "str": (1, 1), "int": (1, 1), "float": (
 """Of functions, how many values they take."""
 
 
-class RefusedError(Exception):
+class NotInLanguageError(Exception):
     """A statement is not of the language; the message says why."""
 
 
-class Checker:
+class ProgramChecker:
     """Checks the statements of one program, and gives the arguments of calls their names.
 
     Args:
@@ -48,7 +48,7 @@ class Checker:
             RefusedError: It means something else.
         """
         if name in FUNCTIONS or name in (ASK, ANSWER):
-            raise RefusedError(f"{name} is a function; give the value another name")
+            raise NotInLanguageError(f"{name} is a function; give the value another name")
         self.defined.add(name)
 
     def expression(self, node: ast.expr) -> None:
@@ -74,7 +74,7 @@ class Checker:
             if not self._words.answer:
                 node.args, node.keywords = [keyword.value for keyword in node.keywords], []
         elif node.keywords:
-            raise RefusedError("the answer is one value: answer(value)")
+            raise NotInLanguageError("the answer is one value: answer(value)")
         for value in (*node.args, *(keyword.value for keyword in node.keywords)):
             self._check(value, self.defined, branch=False)
 
@@ -84,7 +84,7 @@ class Checker:
         while level:
             nodes, depth = nodes + len(level), depth + 1
             if nodes > MOST_NODES or depth > DEEPEST:
-                raise RefusedError("the statement is too large; write several")
+                raise NotInLanguageError("the statement is too large; write several")
             level = [inner for outer in level for inner in ast.iter_child_nodes(outer)]
 
     def _check(self, node: ast.expr, names: Collection[str], *, branch: bool) -> None:
@@ -95,12 +95,12 @@ class Checker:
                 _constant(node.value)
             case ast.Name():
                 if node.id not in names:
-                    raise RefusedError(f"the name {node.id} is not defined{_near(node.id, names)}")
+                    raise NotInLanguageError(f"the name {node.id} is not defined{_near(node.id, names)}")
             case ast.List() | ast.Tuple():
                 inner = node.elts
             case ast.Dict():
                 if None in node.keys:
-                    raise RefusedError("** is not allowed in a dict; write its keys")
+                    raise NotInLanguageError("** is not allowed in a dict; write its keys")
                 inner = [*node.keys, *node.values]
             case ast.Subscript():
                 at = node.slice
@@ -109,7 +109,7 @@ class Checker:
                 inner = [_formatted(part) for part in node.values]
             case ast.BinOp():
                 if not symbol(node.op):
-                    raise RefusedError(f"this operator is not allowed; there are {' '.join(OPERATORS)}")
+                    raise NotInLanguageError(f"this operator is not allowed; there are {' '.join(OPERATORS)}")
                 self._operator(symbol(node.op))
                 inner = [node.left, node.right]
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not()):
@@ -132,9 +132,11 @@ class Checker:
                 if isinstance(node.func, ast.Attribute):
                     inner = [node.func.value, *inner]
             case ast.Attribute():
-                raise RefusedError(f'attributes such as .{node.attr} are not allowed; take a part by ["{node.attr}"]')
+                raise NotInLanguageError(
+                    f'attributes such as .{node.attr} are not allowed; take a part by ["{node.attr}"]'
+                )
             case _:
-                raise RefusedError(f"{_NAMES.get(type(node), type(node).__name__)} is not allowed")
+                raise NotInLanguageError(f"{_NAMES.get(type(node), type(node).__name__)} is not allowed")
         self._check_all([part for part in inner if part is not None], names, branch=branch)
 
     def _check_all(self, nodes: Iterable[ast.expr], names: Collection[str], *, branch: bool) -> None:
@@ -143,12 +145,12 @@ class Checker:
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, names: Collection[str], *, branch: bool) -> None:
         if len(node.generators) != 1 or node.generators[0].is_async:
-            raise RefusedError("a comprehension has one `for`")
+            raise NotInLanguageError("a comprehension has one `for`")
         [loop] = node.generators
         if not isinstance(loop.target, ast.Name):
-            raise RefusedError("the `for` of a comprehension names one variable")
+            raise NotInLanguageError("the `for` of a comprehension names one variable")
         if loop.target.id in self._words.tools or loop.target.id in FUNCTIONS:
-            raise RefusedError(f"{loop.target.id} is a function; name the variable otherwise")
+            raise NotInLanguageError(f"{loop.target.id} is a function; name the variable otherwise")
         self._check(loop.iter, names, branch=branch)
         self._check_all([*loop.ifs, node.elt], {*names, loop.target.id}, branch=True)
 
@@ -157,15 +159,17 @@ class Checker:
         self._no_stars(node)
         if isinstance(node.func, ast.Attribute):
             if node.func.attr != "get" or node.keywords or not 1 <= len(node.args) <= 2:
-                raise RefusedError(f"the method .{node.func.attr}(...) is not allowed; there is .get(key, default)")
+                raise NotInLanguageError(
+                    f"the method .{node.func.attr}(...) is not allowed; there is .get(key, default)"
+                )
             return
         if not isinstance(node.func, ast.Name):
-            raise RefusedError("only tools and functions are called")
+            raise NotInLanguageError("only tools and functions are called")
         name = node.func.id
         if name in self._words.tools:
             signature = self._words.tools[name]
             if signature.changes and branch:
-                raise RefusedError(f"{name} changes something, so it cannot stand in a branch or a comprehension")
+                raise NotInLanguageError(f"{name} changes something, so it cannot stand in a branch or a comprehension")
             self._name_arguments(node, name, signature.parameters, again=signature.changes)
         elif name == ASK:
             _ask(node)
@@ -173,22 +177,22 @@ class Checker:
             _function(node, name)
             self._operator(name if name in ("sum", "round") else "")
         elif name == ANSWER:
-            raise RefusedError("answer(...) is a statement of its own")
+            raise NotInLanguageError("answer(...) is a statement of its own")
         else:
-            raise RefusedError(f"there is no tool {name}{_near(name, [*self._words.tools, *FUNCTIONS])}")
+            raise NotInLanguageError(f"there is no tool {name}{_near(name, [*self._words.tools, *FUNCTIONS])}")
 
     def _operator(self, operator: str) -> None:
         priced = self._words.operators
         if operator and priced and operator not in priced:
             tools = ", ".join(f"{known} is {name}" for known, name in priced.items())
-            raise RefusedError(f"{operator} cannot be used here: computing is done by tools ({tools})")
+            raise NotInLanguageError(f"{operator} cannot be used here: computing is done by tools ({tools})")
 
     @staticmethod
     def _no_stars(node: ast.Call) -> None:
         if any(isinstance(value, ast.Starred) for value in node.args) or any(
             keyword.arg is None for keyword in node.keywords
         ):
-            raise RefusedError("* and ** are not allowed in a call; write each argument")
+            raise NotInLanguageError("* and ** are not allowed in a call; write each argument")
 
     @staticmethod
     def _name_arguments(node: ast.Call, name: str, parameters: Sequence[Parameter], *, again: bool = False) -> None:
@@ -200,18 +204,18 @@ class Checker:
         known = [parameter.name for parameter in parameters]
         listed = f"{name}({', '.join(known)})"
         if len(node.args) > len(known):
-            raise RefusedError(f"{listed} takes {len(known)} arguments, not {len(node.args)}")
+            raise NotInLanguageError(f"{listed} takes {len(known)} arguments, not {len(node.args)}")
         named = [ast.keyword(key, value) for key, value in zip(known, node.args, strict=False)]
         named += node.keywords
         given = [str(keyword.arg) for keyword in named]
         for key in given:
             if key not in known and not (again and key == AGAIN):
-                raise RefusedError(f"{name} has no parameter {key}{_near(key, known)}; it is {listed}")
+                raise NotInLanguageError(f"{name} has no parameter {key}{_near(key, known)}; it is {listed}")
             if given.count(key) > 1:
-                raise RefusedError(f"{name} is given {key} twice")
+                raise NotInLanguageError(f"{name} is given {key} twice")
         missing = [parameter.name for parameter in parameters if parameter.required and parameter.name not in given]
         if missing:
-            raise RefusedError(f"{name} needs {', '.join(missing)}; it is {listed}")
+            raise NotInLanguageError(f"{name} needs {', '.join(missing)}; it is {listed}")
         node.args, node.keywords = [], named
 
 
@@ -221,15 +225,15 @@ def _constant(value: object) -> None:
             return
         case str():
             if len(value) > LONGEST_TEXT:
-                raise RefusedError(f"a text has at most {LONGEST_TEXT} characters")
+                raise NotInLanguageError(f"a text has at most {LONGEST_TEXT} characters")
         case int():
             if abs(value) > LARGEST_NUMBER:
-                raise RefusedError("a whole number has at most 30 digits")
+                raise NotInLanguageError("a whole number has at most 30 digits")
         case float():
             if not math.isfinite(value):
-                raise RefusedError("a number is finite")
+                raise NotInLanguageError("a number is finite")
         case _:
-            raise RefusedError(f"{type(value).__name__} is no value of the language; there are numbers and texts")
+            raise NotInLanguageError(f"{type(value).__name__} is no value of the language; there are numbers and texts")
 
 
 def _formatted(part: ast.expr) -> ast.expr | None:
@@ -239,9 +243,9 @@ def _formatted(part: ast.expr) -> ast.expr | None:
         return None
     assert isinstance(part, ast.FormattedValue), "an f-string has plain texts and values"
     if part.conversion not in (-1, ord("s")):
-        raise RefusedError("!r and !a are not allowed in an f-string")
+        raise NotInLanguageError("!r and !a are not allowed in an f-string")
     if part.format_spec is not None and not FORMAT.fullmatch(spec := format_of(part)):
-        raise RefusedError(f"the format {spec[:20]!r} is not allowed; there are , and .2f (up to .12f)")
+        raise NotInLanguageError(f"the format {spec[:20]!r} is not allowed; there are , and .2f (up to .12f)")
     return part.value
 
 
@@ -256,7 +260,7 @@ def format_of(part: ast.FormattedValue) -> str:
     assert isinstance(part.format_spec, ast.JoinedStr), "a format is a text"
     texts = [piece.value for piece in part.format_spec.values if isinstance(piece, ast.Constant)]
     if len(texts) < len(part.format_spec.values):
-        raise RefusedError("a format is written out, not computed")
+        raise NotInLanguageError("a format is written out, not computed")
     return "".join(map(str, texts))
 
 
@@ -264,21 +268,21 @@ def _comparisons(node: ast.Compare) -> None:
     for operator, value in zip(node.ops, node.comparators, strict=True):
         none = isinstance(value, ast.Constant) and value.value is None
         if isinstance(operator, ast.Is | ast.IsNot) and not none:
-            raise RefusedError("`is` is for None alone; write ==")
+            raise NotInLanguageError("`is` is for None alone; write ==")
 
 
 def _ask(node: ast.Call) -> None:
     if node.keywords or len(node.args) < 2:
-        raise RefusedError('ask takes a question and the results to read: ask("Which year?", text)')
+        raise NotInLanguageError('ask takes a question and the results to read: ask("Which year?", text)')
 
 
 def _function(node: ast.Call, name: str) -> None:
     least, most = COUNTS[name]
     if not least <= len(node.args) <= most:
-        raise RefusedError(f"{name} takes {least if least == most else f'{least} to {most}'} values")
+        raise NotInLanguageError(f"{name} takes {least if least == most else f'{least} to {most}'} values")
     for keyword in node.keywords:
         if keyword.arg not in KEYWORDS.get(name, ()):
-            raise RefusedError(f"{name} takes no {keyword.arg}=")
+            raise NotInLanguageError(f"{name} takes no {keyword.arg}=")
 
 
 def _near(name: str, known: Iterable[str]) -> str:

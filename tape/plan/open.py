@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tape.plan.checks import Checker, RefusedError, format_of
+from tape.plan.checks import NotInLanguageError, ProgramChecker, format_of
 from tape.plan.evaluator import Evaluator
 from tape.plan.program import symbol
 from tape.plan.values import FailedError, binary, formatted, negative
@@ -277,7 +277,9 @@ def _parsed(text: str) -> ast.expr:
 def _only_values(node: ast.expr) -> bool:
     """Whether an expression holds nothing but what programs have, and calls no tool."""
     try:
-        Checker(Vocabulary({}), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}).expression(node)
-    except RefusedError:
+        ProgramChecker(Vocabulary({}), {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}).expression(
+            node
+        )
+    except NotInLanguageError:
         return False
     return not any(isinstance(part, ast.Name) and part.id == ASK for part in ast.walk(node))

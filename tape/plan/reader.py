@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tape.plan.checks import Checker, RefusedError
+from tape.plan.checks import NotInLanguageError, ProgramChecker
 from tape.plan.program import Program, Statement, Stopped, called, without_unused
 from tape.plan.vocabulary import ANSWER, Vocabulary
 
@@ -87,7 +87,7 @@ def _is_code(line: str, program: Program) -> bool:
 
 def _read(code: str, words: Vocabulary, defined: frozenset[str]) -> Program:
     """Read a program from its first line on."""
-    reading = _Reading(Checker(words, defined), [])
+    reading = _Reading(ProgramChecker(words, defined), [])
     comments: list[str] = []
     stopped: Stopped | None = None
     for line in _logical_lines(code):
@@ -97,7 +97,7 @@ def _read(code: str, words: Vocabulary, defined: frozenset[str]) -> Program:
             continue
         try:
             reading.take(line)
-        except RefusedError as refusal:
+        except NotInLanguageError as refusal:
             stopped = Stopped(line.number, line.text.split("\n", 1)[0][:200], str(refusal))
             break
         if reading.answered:
@@ -119,7 +119,7 @@ class _Reading:
         statements: Those that were understood.
     """
 
-    checker: Checker
+    checker: ProgramChecker
     statements: list[Statement]
 
     @property
@@ -138,7 +138,7 @@ class _Reading:
             if isinstance(node, _SKIPPED) or _prints(node):
                 continue
             if len(self.statements) == MOST_STATEMENTS:
-                raise RefusedError(f"a program has at most {MOST_STATEMENTS} statements")
+                raise NotInLanguageError(f"a program has at most {MOST_STATEMENTS} statements")
             target, value = self._read(node)
             written = line.text if len(nodes) == 1 else ast.unparse(node)
             self.statements.append(Statement(written, line.number, target, value))
@@ -163,11 +163,11 @@ class _Reading:
                 self.checker.expression(call)
                 return "", call
             case ast.Expr():
-                raise RefusedError("a statement is `name = ...`, a call, or answer(...)")
+                raise NotInLanguageError("a statement is `name = ...`, a call, or answer(...)")
             case _:
                 kind = _KINDS.get(type(node), "this statement")
                 instead = ' (there is: [row for row in rows if row["n"] > 1])' if kind == "a loop" else ""
-                raise RefusedError(
+                raise NotInLanguageError(
                     f"{kind} is not allowed{instead}; a statement is `name = ...`, a call, or answer(...)"
                 )
 
@@ -243,9 +243,9 @@ def _parsed(text: str) -> list[ast.stmt]:
             return ast.parse(f"{text} pass" if text.rstrip().endswith(":") else text).body
     except (SyntaxError, ValueError) as error:
         why = getattr(error, "msg", None) or str(error)
-        raise RefusedError(f"{NO_PYTHON}: {str(why)[:200]}") from None
+        raise NotInLanguageError(f"{NO_PYTHON}: {str(why)[:200]}") from None
     except (RecursionError, MemoryError):
-        raise RefusedError("the statement is too deep; write several") from None
+        raise NotInLanguageError("the statement is too deep; write several") from None
 
 
 def _prints(node: ast.stmt) -> bool:

@@ -53,7 +53,7 @@ class Effects:
 
 
 @dataclass(frozen=True)
-class Run:
+class FollowedProgram:
     """A program as far as it has been followed.
 
     Attributes:
@@ -89,7 +89,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Record:
+class CallRecord:
     """The calls of an episode, seen from one request for programs.
 
     Attributes:
@@ -110,7 +110,7 @@ class Record:
     names: Mapping[str, Any] = field(default_factory=dict)
     can_retry: Callable[[MadeCall], bool] = lambda _: False
 
-    def follow(self, program: Program) -> Run:
+    def follow(self, program: Program) -> FollowedProgram:
         """A program as far as results are there; of one that was not understood what is pure at its beginning."""
         used: set[int] = set()
         order: list[str] = []
@@ -135,7 +135,7 @@ class Record:
             unfolded = replace(unfolded, calls=calls, answer=None)
         order += [self.effects.of(call.name, call.arguments) for call in calls if self.words.changes(call.name)]
         later = {n for n, made in enumerate(self.made) if n >= self.since and made.changes and not made.failure}
-        return Run(program, unfolded, tuple(order), done, later <= used)
+        return FollowedProgram(program, unfolded, tuple(order), done, later <= used)
 
     def _done(self, effect: str, name: str, arguments: Mapping[str, Any], used: set[int]) -> int | None:
         """The call that has done an effect, which the program has not used yet; None where it is still to be done."""
@@ -174,7 +174,9 @@ class Record:
                 return number
         raise NotMadeError
 
-    def left_out(self, run: Run, unwanted: Callable[[str, int], bool]) -> tuple[Run, list[Statement]]:
+    def left_out(
+        self, run: FollowedProgram, unwanted: Callable[[str, int], bool]
+    ) -> tuple[FollowedProgram, list[Statement]]:
         """A run without what it is not to do for good.
 
         Args:

@@ -13,12 +13,12 @@ import re
 from dataclasses import replace
 
 from tape.plan.program import Program, Statement, called, tools_called
-from tape.plan.record import Record, Run
+from tape.plan.record import CallRecord, FollowedProgram
 
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 
-def follow(record: Record, program: Program, task: str) -> Run:
+def follow(record: CallRecord, program: Program, task: str) -> FollowedProgram:
     """A program as far as results are there, with the task's spelling in pure calls that have found nothing."""
     run = record.follow(program)
     empty = [one for one in run.empty if not any(map(record.words.changes, tools_called(one.value, record.words)))]

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from tape.plan.shown import comment, cut, literal
-from tape.plan.vocabulary import ANSWER, Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import ANSWER, Parameter, ToolSignature, Vocabulary
 
 logger = logging.getLogger("tape.plan")
 
@@ -18,7 +18,7 @@ LONGEST_DESCRIPTION = 300
 """Characters of a tool's description, and of a parameter's note."""
 
 
-def stub(signature: Signature) -> str:
+def stub(signature: ToolSignature) -> str:
     """A tool as a line of Python.
 
     Examples:
@@ -87,7 +87,7 @@ def _operators(words: Vocabulary, by_operator: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _ranked(tools: Sequence[Signature], task: str) -> list[str]:
+def _ranked(tools: Sequence[ToolSignature], task: str) -> list[str]:
     """The names of tools, those first that a task speaks of most."""
     try:
         import bm25s

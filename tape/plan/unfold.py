@@ -36,7 +36,7 @@ class CallFailedError(FailedError):
 
 
 @dataclass(frozen=True)
-class Planned:
+class PendingCall:
     """A call that a program has still to make.
 
     Attributes:
@@ -63,7 +63,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Failure:
+class LineFailure:
     """A line cannot be evaluated.
 
     Attributes:
@@ -80,7 +80,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PlannedAnswer:
     """What a program answers.
 
     Attributes:
@@ -110,9 +110,9 @@ class Unfolded:
     """
 
     made: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    calls: tuple[Planned, ...] = ()
-    answer: Answer | None = None
-    failure: Failure | None = None
+    calls: tuple[PendingCall, ...] = ()
+    answer: PlannedAnswer | None = None
+    failure: LineFailure | None = None
     values: tuple[Any, ...] = ()
     names: Mapping[str, Any] = field(default_factory=dict)
 
@@ -149,14 +149,14 @@ def unfold(program: Program, words: Vocabulary, resolve: Resolve, names: Mapping
         try:
             value = run.statement(statement)
         except CallFailedError as error:
-            failure = Failure(statement.line, str(error), run.last, error.hint)
+            failure = LineFailure(statement.line, str(error), run.last, error.hint)
             break
         except FailedError as error:
-            failure = Failure(statement.line, str(error))
+            failure = LineFailure(statement.line, str(error))
             break
         values.append(value)
         if statement.answers:
-            answer = Answer(value)
+            answer = PlannedAnswer(value)
             break
         if statement.target:
             run.names[statement.target] = value
@@ -185,7 +185,7 @@ class _Unfolding:
         self._line, self._sure = 0, True
         self._texts: dict[str, str] = {}
         self.made: list[tuple[str, Mapping[str, Any]]] = []
-        self.calls: list[Planned] = []
+        self.calls: list[PendingCall] = []
         self.last = ""
 
     def statement(self, statement: Statement) -> Any:
@@ -349,7 +349,7 @@ class _Unfolding:
                 return value
         text = self._text(name, arguments)
         mark, number = f"{MARK}{len(self.calls)}", len(self.calls)
-        self.calls.append(Planned(name, arguments, self._line, again, self._sure, text))
+        self.calls.append(PendingCall(name, arguments, self._line, again, self._sure, text))
         made = result(number, text)
         self._texts[mark] = made.text
         points = None

@@ -41,7 +41,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Signature:
+class ToolSignature:
     """A tool as programs see it.
 
     Attributes:
@@ -95,7 +95,7 @@ class Vocabulary:
         ['query']
     """
 
-    tools: Mapping[str, Signature]
+    tools: Mapping[str, ToolSignature]
     answer: tuple[Parameter, ...] = ()
     operators: Mapping[str, str] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ class Vocabulary:
 
     @classmethod
     def of(
-        cls, *tools: Signature, answer: tuple[Parameter, ...] = (), operators: Mapping[str, str] | None = None
+        cls, *tools: ToolSignature, answer: tuple[Parameter, ...] = (), operators: Mapping[str, str] | None = None
     ) -> Vocabulary:
         """The vocabulary of some tools.
 

@@ -15,7 +15,7 @@ Origin = Literal["fact", "effect", "required"]
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldValue:
     """A value that holds at an interface.
 
     Attributes:
@@ -33,7 +33,7 @@ class Held:
 class Interface:
     """The values before a step of a plan (left), and those it requires (right); the last interface is the goal's."""
 
-    left: Mapping[Predicate, Held]
+    left: Mapping[Predicate, HeldValue]
     right: Assignment
 
 
@@ -77,7 +77,7 @@ def progress(
     Raises:
         ConfigError: No goal is declared.
     """
-    held = {predicate: Held(value, "fact") for predicate, value in known.items()}
+    held = {predicate: HeldValue(value, "fact") for predicate, value in known.items()}
     pre: dict[Predicate, bool] = {}
     needed_at: dict[Predicate, int] = {}
     established: list[tuple[int, Predicate, int]] = []
@@ -94,13 +94,13 @@ def progress(
             pre.setdefault(predicate, value)
             needed_at.setdefault(predicate, at)
             if found is None:
-                held[predicate] = Held(value, "required", at)
+                held[predicate] = HeldValue(value, "required", at)
 
     for step, action in enumerate(actions):
         require(domain.preconditions(action))
         values = {predicate: one.value for predicate, one in held.items() if one.value is not None}
         changed = domain.effects(action, values) if effects is None else effects(step, values)
-        held |= {p: Held(value, "effect", step) for p, value in changed.items()}
+        held |= {p: HeldValue(value, "effect", step) for p, value in changed.items()}
     goals = domain.goals() if goals is None else goals
     if not goals:
         raise ConfigError(f"{type(domain).__name__} declares no goal: goals() must name at least one alternative")
@@ -108,7 +108,7 @@ def progress(
     return Progression(tuple(interfaces), pre, needed_at, tuple(established))
 
 
-def _missing(goal: Assignment, held: Mapping[Predicate, Held]) -> tuple[int, int]:
+def _missing(goal: Assignment, held: Mapping[Predicate, HeldValue]) -> tuple[int, int]:
     """The number of a goal's values that are contradicted, and that are unknown."""
     values = [(held[p].value if p in held else None, value) for p, value in goal.items()]
     return sum(has is not None and has != value for has, value in values), sum(has is None for has, _ in values)

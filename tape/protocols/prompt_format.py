@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from tape.budget import in_units
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, Message, Request
+from tape.lm.base import Message, OneOf, Request
 from tape.lm.reading import Reading
 from tape.plan.prompt import Done
 from tape.protocols.predicates import Predicate
@@ -71,7 +71,7 @@ def _offered(path: OfferedPath, remaining: Mapping[str, int]) -> str:
 def number_request(prompt: str | tuple[Message, ...], paths: Sequence[OfferedPath]) -> Request:
     """A request for the number of one of the offered paths, counted from 1."""
     numbers = tuple(str(number) for number in range(1, len(paths) + 1))
-    return Request(prompt, 3, constraint=Choice(numbers), role="select")
+    return Request(prompt, 3, constraint=OneOf(numbers), role="select")
 
 
 def turns(system: str, examples: Sequence[tuple[str, str]], ask: str) -> tuple[Message, ...]:
@@ -150,12 +150,12 @@ class PromptFormat:
         raise self._lacks("read_plan")
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
-        """Ask for a score by a :class:`Choice`; also the value of each option."""
+        """Ask for a score by a :class:`OneOf`; also the value of each option."""
         del state
         raise self._lacks("score_request")
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path.
+        """Ask which path is best (the LM-selector ablation), by a :class:`OneOf` with one option per path.
 
         The prompt has the paths with their scores and costs (:func:`offered_text`), unless the model can read only the
         prompts it was trained on.
@@ -251,7 +251,7 @@ class PromptFormat:
     def weigh_requests(
         self, state: State, predicates: Sequence[Predicate]
     ) -> Sequence[tuple[Request, Mapping[str, Predicate]]]:
-        """Ask how likely assumptions are: requests with a :class:`Choice`, and the predicate that each option affirms.
+        """Ask how likely assumptions are: requests with a :class:`OneOf`, and the predicate that each option affirms.
 
         Predicates without a request are not weighed.
         """
@@ -308,7 +308,7 @@ def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S |
 
 def option_values(request: Request, values: Mapping[str, float]) -> tuple[float, ...]:
     """The values of a score request's options, in the order of its choice."""
-    assert isinstance(request.constraint, Choice)
+    assert isinstance(request.constraint, OneOf)
     return tuple(values[option] for option in request.constraint.options)
 
 

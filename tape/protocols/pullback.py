@@ -12,7 +12,7 @@ from typing import Literal
 
 from tape.budget import Resources, in_units
 from tape.protocols.predicates import Predicate
-from tape.protocols.progression import Held, Interface
+from tape.protocols.progression import HeldValue, Interface
 
 WitnessKind = Literal["conflict", "lost", "uncovered", "resource"]
 
@@ -38,7 +38,7 @@ class Witness:
     predicate: Predicate | None = None
     holds: bool | None = None
     required: bool | None = None
-    held: Held | None = None
+    held: HeldValue | None = None
     resource: str = ""
     short: int | None = None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tape.errors import InvalidOutputError, TapeError, UnknownNameError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.lm.reading import Reading
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.protocols.types import Action, Plan, State
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAnswer:
     """The verdict on an answer.
 
     Attributes:
@@ -49,7 +49,7 @@ class RoleCase:
     role: str
     id: str
     request: Request
-    judge: Callable[[str], Judged]
+    judge: Callable[[str], JudgedAnswer]
     ideal: str
     chance: float | None = None
     reading: Reading | None = None
@@ -60,7 +60,7 @@ class RoleCase:
         return self.role == "score"
 
 
-def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Callable[[str], Judged]:
+def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Callable[[str], JudgedAnswer]:
     """A judge that reads an answer first.
 
     Args:
@@ -68,20 +68,20 @@ def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Cal
         right: Whether the result is right; a text is the reason why it is not.
     """
 
-    def judge(text: str) -> Judged:
+    def judge(text: str) -> JudgedAnswer:
         try:
             found = read(text)
         except TapeError as error:
-            return Judged(False, False, str(error)[:200])
+            return JudgedAnswer(False, False, str(error)[:200])
         verdict = right(found)
         if isinstance(verdict, str):
-            return Judged(True, False, verdict)
-        return Judged(True, verdict, "" if verdict else f"{found!s:.200}")
+            return JudgedAnswer(True, False, verdict)
+        return JudgedAnswer(True, verdict, "" if verdict else f"{found!s:.200}")
 
     return judge
 
 
-def judged_plan(form: PromptFormat, state: State, right: Callable[[Plan], bool | str]) -> Callable[[str], Judged]:
+def judged_plan(form: PromptFormat, state: State, right: Callable[[Plan], bool | str]) -> Callable[[str], JudgedAnswer]:
     """A judge of plans from a state; incomplete plans are not valid. ``right`` is that of :func:`judged_by`."""
 
     def read(text: str) -> Plan:
@@ -101,14 +101,16 @@ def _steps(plan: Plan) -> str:
     return "; ".join(plan.actions)[:200]
 
 
-def judged_act(form: PromptFormat, state: State, right: Callable[[Action], bool | str]) -> Callable[[str], Judged]:
+def judged_act(
+    form: PromptFormat, state: State, right: Callable[[Action], bool | str]
+) -> Callable[[str], JudgedAnswer]:
     """A judge of the action written in a state; thoughts are ignored. ``right`` is that of :func:`judged_by`."""
     return judged_by(lambda text: form.read_act(state, text)[1], right)
 
 
 def choice_case(role: str, name: str, request: Request, truth: str) -> RoleCase:
-    """A case whose right answer ``truth`` is one of the options of its request's :class:`tape.lm.base.Choice`."""
-    assert isinstance(request.constraint, Choice), "the answer is chosen"
+    """A case whose right answer ``truth`` is one of the options of its request's :class:`tape.lm.base.OneOf`."""
+    assert isinstance(request.constraint, OneOf), "the answer is chosen"
     options = request.constraint.options
     assert truth in options, f"{truth!r} can be chosen"
 

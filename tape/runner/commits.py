@@ -13,7 +13,7 @@ from typing import Any
 from tape.errors import RunDirectoryError
 from tape.files import append, is_there, open_plain, why
 from tape.reading import json_lines, parse_json, shaped, storable
-from tape.runner.record import Record
+from tape.runner.record import EpisodeRecord
 from tape.trace.old_results import lifted
 
 fcntl: ModuleType | None
@@ -122,7 +122,7 @@ class EpisodesFile:
             line = storable(read)  # earlier versions wrote halves of surrogate pairs
             if isinstance(line, dict) and isinstance(line.get("result"), dict):
                 line["result"] = lifted(line["result"])
-            shaped(line, Record, f"{self.path}:{number}", error=RunDirectoryError)
+            shaped(line, EpisodeRecord, f"{self.path}:{number}", error=RunDirectoryError)
             episode = (line["cell"], line["key"])
             if (first := places.setdefault(episode, number)) != number:
                 raise RunDirectoryError(
@@ -142,7 +142,7 @@ class EpisodesFile:
         for record in records:
             where = f"{self.path}: the episode {record.get('key')!r} that is to be added"
             text = json.dumps(storable(record))
-            shaped(parse_json(text, where, error=RunDirectoryError), Record, where, error=RunDirectoryError)
+            shaped(parse_json(text, where, error=RunDirectoryError), EpisodeRecord, where, error=RunDirectoryError)
             written.append(text.encode("ascii") + b"\n")
         return b"".join(written)
 

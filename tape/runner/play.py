@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
-from tape.agents.recorded import ContinuedLM, UnansweredError
+from tape.agents.recorded import ContinuedLM, NotRecordedError
 from tape.budget import Payer, Resources
 from tape.errors import BudgetExceededError, TapeError, TraceError
 from tape.files import append, replace_file
@@ -241,20 +241,20 @@ class _KnownLM(ContinuedLM):
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         try:
             return await super().generate(requests)
-        except UnansweredError:
+        except NotRecordedError:
             self._answers.clear()
             return await self._model.generate(requests)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         try:
             return await super().score_options(requests)
-        except UnansweredError:
+        except NotRecordedError:
             self._answers.clear()
             return await self._model.score_options(requests)
 
 
 @dataclass(frozen=True)
-class Reply:
+class WorkReply:
     """The end of a :class:`Work` in a worker. Errors are text: not every exception survives pickling.
 
     Attributes:
@@ -272,20 +272,20 @@ def answer(
     keep: Callable[[Played], None],
     listener: Listener | None = None,
     payer: Payer | None = None,
-) -> Reply:
+) -> WorkReply:
     """Play a batch in a worker; an error is part of the answer. ``payer`` pays for metered batches."""
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
         no = run_sync(play(work, model, keep, listener, payer if work.metered else None))
         if no is None:
-            return Reply()
-        return Reply(refused=(no.kind, no.limit, no.used, no.requested, no.ledger, redacted(str(no))))
+            return WorkReply()
+        return WorkReply(refused=(no.kind, no.limit, no.used, no.requested, no.ledger, redacted(str(no))))
     except TapeError as error:
-        return Reply(redacted(str(error)))
+        return WorkReply(redacted(str(error)))
     except Exception:
         trace = redacted(traceback.format_exc())
-        return Reply(f"an unexpected error, which is a fault of the program:\n{trace}")
+        return WorkReply(f"an unexpected error, which is a fault of the program:\n{trace}")
 
 
 def one_thread() -> None:

@@ -17,7 +17,7 @@ from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerRepl
 from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
-from tape.runner.play import Reply, answer
+from tape.runner.play import WorkReply, answer
 from tape.runner.pool import Pool, WorkerError
 from tape.runner.work import HOW_FAR, Keep, Played, Watcher, Work
 from tape.screen import guard
@@ -70,7 +70,7 @@ class Processes(Pool):
                     match self._receive(worker):
                         case Played() as played:
                             keep(worker.work, played)
-                        case Reply(error=error):
+                        case WorkReply(error=error):
                             done, worker.work = worker.work, None
                             if host is not None:
                                 host.end(id(worker))

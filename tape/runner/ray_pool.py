@@ -13,7 +13,7 @@ from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
 from tape.runner.models import Models, Opener
-from tape.runner.play import Reply, answer
+from tape.runner.play import WorkReply, answer
 from tape.runner.pool import Pool, WorkerError
 from tape.runner.work import Keep, Played, Watcher, Work
 
@@ -151,7 +151,7 @@ class RayPool(Pool):
                 "does not keep to this machine; use --workers N"
             )
 
-    def _fetch(self, handle: Any, item: Work) -> tuple[Reply, list[Played]]:
+    def _fetch(self, handle: Any, item: Work) -> tuple[WorkReply, list[Played]]:
         try:
             reply, played = self._ray.get(handle)
         except self._ray.exceptions.RayError as error:
@@ -159,7 +159,7 @@ class RayPool(Pool):
                 f"a Ray task failed while it played {item.configuration!r}: {error}. Finished episodes are kept: "
                 "repeat the command to go on"
             ) from error
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, WorkReply)
         return reply, played
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ class RayPool(Pool):
         self._ray.shutdown()
 
 
-def _remote(work: Work, opener: Opener, ledger: tuple[str, str] | None) -> tuple[Reply, list[Played]]:
+def _remote(work: Work, opener: Opener, ledger: tuple[str, str] | None) -> tuple[WorkReply, list[Played]]:
     """A Ray task. A worker process serves many, and keeps the models open between them."""
     if not _models:
         _models.append(Models(opener))
@@ -178,5 +178,5 @@ def _remote(work: Work, opener: Opener, ledger: tuple[str, str] | None) -> tuple
         with paying(*ledger) as payer:
             reply = answer(work, _models[0], played.append, payer=payer)
     except LedgerError as error:
-        return Reply(str(error)), []
+        return WorkReply(str(error)), []
     return reply, played

@@ -52,7 +52,7 @@ class Result(BaseModel):
     wall_overrun_seconds: float = 0.0
 
 
-class Record(BaseModel):
+class EpisodeRecord(BaseModel):
     """A line of ``episodes.jsonl``.
 
     ``trace_hash`` is the hash of the last line of the episode's trace (:mod:`tape.trace.links`); empty in older runs.

@@ -21,7 +21,7 @@ NOTHING_LEFT = "there is nothing left to try"
 """The reason of an attempt without an action, if REALIZE gives none."""
 
 
-class Watch(Protocol):
+class ChainWatch(Protocol):
     """Observes every step; may find that the rest of a chain is void."""
 
     def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
@@ -43,7 +43,7 @@ class Loop:
     """
 
     def __init__(
-        self, episode: Episode, adapter: Adapter, operators: Operators, caps: Caps, watch: Watch | None = None
+        self, episode: Episode, adapter: Adapter, operators: Operators, caps: Caps, watch: ChainWatch | None = None
     ) -> None:
         self._episode, self._adapter, self._operators, self._caps = episode, adapter, operators, caps
         self._watch = watch

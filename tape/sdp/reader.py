@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tape.errors import TraceError
 from tape.reading import json_lines, wrong
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
-from tape.sdp.records import Ending, Judged, Move, Origin, Plan, State
+from tape.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
 from tape.trace import Event, FinishedEvent, StartedEvent
 
 
@@ -18,13 +18,13 @@ class NotSdpError(TraceError):
     """The trace is complete, but its episode has no chain."""
 
 
-class Parts(NamedTuple):
+class TrajectoryParts(NamedTuple):
     """The parts of a trajectory."""
 
     origin: Origin
-    plans: list[Plan]
+    plans: list[ChainRecord]
     moves: list[Move]
-    ending: Ending
+    ending: EpisodeEnding
 
 
 class TraceReader:
@@ -39,7 +39,7 @@ class TraceReader:
         self._started: StartedEvent | None = None
         self._concluded: ConcludedEvent | None = None
         self._finished: FinishedEvent | None = None
-        self._plans: list[Plan] = []
+        self._plans: list[ChainRecord] = []
         self._moves: list[Move] = []
         self._certified: list[str] = []
 
@@ -60,7 +60,7 @@ class TraceReader:
                 self._started = event
             case ChainEvent():
                 self._require(event.certified, "chain")
-                self._plans.append(Plan(after=len(self._moves), **event.model_dump()))
+                self._plans.append(ChainRecord(after=len(self._moves), **event.model_dump()))
             case ValidatedEvent():
                 self._require(event.certified, "verdict")
                 self._moves.append(self._move(event))
@@ -88,17 +88,17 @@ class TraceReader:
                 f"{self._path}: attempt {len(self._moves) + 1} has k = {event.k} and {len(event.checks)} verdicts on a "
                 f"chain of {len(tail)} predicates"
             )
-        before = State(certified=list(self._certified), fields=event.before, node=event.nodes[0])
+        before = RecordedState(certified=list(self._certified), fields=event.before, node=event.nodes[0])
         self._certified += [target.text for target in tail[: event.k]]
         own = ("step", "failed", "action", "text", "k", "reason", "counts", "completed")
         return Move(
             **{name: getattr(event, name) for name in own},
             before=before,
             judged=[Judged(target=t, check=check) for t, check in zip(tail, event.checks, strict=False)],
-            after=State(certified=list(self._certified), fields=event.after, node=event.nodes[1]),
+            after=RecordedState(certified=list(self._certified), fields=event.after, node=event.nodes[1]),
         )
 
-    def parts(self, where: dict[str, Any]) -> Parts:
+    def parts(self, where: dict[str, Any]) -> TrajectoryParts:
         """The collected parts.
 
         Args:
@@ -124,12 +124,12 @@ class TraceReader:
             "budget": self._started.budget,
         }
         try:
-            ending = Ending(
+            ending = EpisodeEnding(
                 **end.model_dump(exclude={"state"}),
                 **{name: result[name] for name in ("end_state", "success", "actions", "measures")},
                 forced=result["final_answer"] is not None,
             )
-            return Parts(Origin.model_validate(origin | where), self._plans, self._moves, ending)
+            return TrajectoryParts(Origin.model_validate(origin | where), self._plans, self._moves, ending)
         except (KeyError, ValidationError) as error:
             problem = wrong(error) if isinstance(error, ValidationError) else f"there is no {error}"
             raise TraceError(f"{self._path}: the episode's beginning or result is malformed: {problem}") from error

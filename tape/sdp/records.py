@@ -11,13 +11,13 @@ from tape.sdp.events import CheckRecord, Conclusion, TargetRecord
 Count = Annotated[int, Field(ge=-(1 << 31), le=1 << 31)]
 
 
-class Record(BaseModel):
+class FrozenRecord(BaseModel):
     """A part of a file: immutable, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Origin(Record):
+class Origin(FrozenRecord):
     """The origin of a trajectory.
 
     Attributes:
@@ -45,7 +45,7 @@ class Origin(Record):
     repeat: int = 0
 
 
-class State(Record):
+class RecordedState(FrozenRecord):
     """s: the certified predicates and the projector's fields.
 
     Attributes:
@@ -59,14 +59,14 @@ class State(Record):
     node: str
 
 
-class Judged(Record):
+class Judged(FrozenRecord):
     """A predicate and the verdict on it."""
 
     target: TargetRecord
     check: CheckRecord
 
 
-class Move(Record):
+class Move(FrozenRecord):
     """One attempt: an action and its verdict, whether it certified anything or not.
 
     Attributes:
@@ -85,7 +85,7 @@ class Move(Record):
 
     step: Count
     failed: Count
-    before: State
+    before: RecordedState
     action: str | None
     text: str
     k: Count
@@ -93,7 +93,7 @@ class Move(Record):
     reason: str
     counts: bool
     completed: bool
-    after: State
+    after: RecordedState
 
     @property
     def certified(self) -> list[Judged]:
@@ -106,7 +106,7 @@ class Move(Record):
         return self.k == 0 and self.counts
 
 
-class Plan(Record):
+class ChainRecord(FrozenRecord):
     """A chain: the proposed one, or a tail that replaced the rest of its predecessor.
 
     Attributes:
@@ -124,7 +124,7 @@ class Plan(Record):
     targets: list[TargetRecord]
 
 
-class Ending(Record):
+class EpisodeEnding(FrozenRecord):
     """The end of an episode.
 
     Attributes:

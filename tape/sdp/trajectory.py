@@ -18,13 +18,13 @@ from tape.errors import TraceError
 from tape.reading import read_json, short, wrong
 from tape.sdp.events import TargetRecord
 from tape.sdp.reader import TraceReader
-from tape.sdp.records import Ending, Judged, Move, Origin, Plan, Record
+from tape.sdp.records import ChainRecord, EpisodeEnding, FrozenRecord, Judged, Move, Origin
 from tape.trace import read_trace
 
 SCHEMA = 1
 
 
-class CertifiedTrajectory(Record):
+class CertifiedTrajectory(FrozenRecord):
     """The artifact.
 
     Attributes:
@@ -36,9 +36,9 @@ class CertifiedTrajectory(Record):
     """
 
     origin: Origin
-    plans: list[Plan]
+    plans: list[ChainRecord]
     moves: list[Move]
-    ending: Ending
+    ending: EpisodeEnding
     seal: str = ""
 
     @classmethod
@@ -77,7 +77,7 @@ class CertifiedTrajectory(Record):
         """The number of certificates of each kind; all but ``deterministic`` can be wrong."""
         return dict(sorted(Counter(judged.check.how for judged in self.certified).items()))
 
-    def plan_of(self, move: int) -> Plan:
+    def plan_of(self, move: int) -> ChainRecord:
         """The chain in force at a move.
 
         Raises:

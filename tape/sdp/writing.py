@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tape.engine.act import MAX_RETRIES
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Constraint, Forced, Regex, Request
+from tape.lm.base import Constraint, Forced, OneOf, Regex, Request
 from tape.protocols import Acted, Action, Actor, Domain, State
 from tape.sdp.adapter import Foresees, Tools
 from tape.sdp.operators import Realized
@@ -167,7 +167,7 @@ def any_of(constraints: Sequence[Constraint | None]) -> Constraint | None:
         match one:
             case Forced(text):
                 texts.append(text)
-            case Choice(options):
+            case OneOf(options):
                 texts += options
             case Regex(pattern):
                 patterns.append(f"(?:{pattern})")
@@ -175,4 +175,4 @@ def any_of(constraints: Sequence[Constraint | None]) -> Constraint | None:
                 return None
     if texts and patterns:
         return None
-    return Choice(tuple(dict.fromkeys(texts))) if texts else Regex("|".join(patterns)) if patterns else None
+    return OneOf(tuple(dict.fromkeys(texts))) if texts else Regex("|".join(patterns)) if patterns else None

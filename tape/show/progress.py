@@ -128,7 +128,7 @@ class Tally:
         return f"{label} | {self.configuration}" if len(self._counts) > 1 else label
 
 
-class Rest:
+class RunRest:
     """What is left of the run's budget."""
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class PlainDisplay:
 
     def __init__(self, label: str, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._label, self._out, self._quiet = label, out or sys.stdout, quiet
-        self._tally, self._rest, self._pace = Tally(), Rest(), Pace()
+        self._tally, self._rest, self._pace = Tally(), RunRest(), Pace()
         self._silent_until = _FIRST_SECONDS
 
     def watcher(self) -> Watcher:
@@ -242,7 +242,7 @@ class LiveDisplay:
         self._scenes: dict[str, Scene] = {}
         self._tally, self._pace = Tally(), Pace()
         self._fresh = 0
-        self._rest = Rest()
+        self._rest = RunRest()
         self._waits = Spinner(self._marks.spinner, Text("starting"))
         self._live = Live(console=console, refresh_per_second=10, transient=True, get_renderable=self._shown)
 

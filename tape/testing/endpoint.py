@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import RootModel
 
 from tape.errors import ConfigError, TapeError
-from tape.lm.base import Choice, Constraint, JsonSchema, LanguageModel, Message, Regex, Request
+from tape.lm.base import Constraint, JsonSchema, LanguageModel, Message, OneOf, Regex, Request
 from tape.lm.hosted.forms import ANSWER
 from tape.waiting import run_sync
 
@@ -152,7 +152,7 @@ def constraint_of(body: Mapping[str, Any]) -> tuple[Constraint | None, bool]:
     """
     native = body.get("structured_outputs") or {}
     if options := native.get("choice"):
-        return Choice(tuple(options)), False
+        return OneOf(tuple(options)), False
     if pattern := native.get("regex") or body.get("regex"):
         return Regex(pattern), False
     asked = (body.get("response_format") or {}).get("json_schema") or {}
@@ -162,7 +162,7 @@ def constraint_of(body: Mapping[str, Any]) -> tuple[Constraint | None, bool]:
     properties = schema.get("properties", {})
     inner = properties.get(ANSWER, {}) if len(properties) == 1 else {}
     if inner.get("type") == "string" and "enum" in inner:
-        return Choice(tuple(inner["enum"])), True
+        return OneOf(tuple(inner["enum"])), True
     if inner.get("type") == "string" and "pattern" in inner:
         return Regex(inner["pattern"]), True
     return JsonSchema(_model_of(schema)), False

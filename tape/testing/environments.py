@@ -13,7 +13,7 @@ import pytest
 
 from tape.budget import Budget, Resources
 from tape.errors import ConfigError, InvalidOutputError, TapeError, UnknownNameError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import Action, Environment, EnvironmentPlugin, Observation, Plan, State, Task
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.testing.garbage import GARBAGE
@@ -223,7 +223,7 @@ class EnvironmentConformance:
                 assert request.fingerprint("model") == again.fingerprint("model")
                 assert request.prompt
             request, values = prompt_format.score_request(state)
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             assert set(values) == set(request.constraint.options)
             assert all(-1 <= value <= 1 for value in values.values())
 

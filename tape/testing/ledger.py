@@ -13,13 +13,13 @@ from tape.budget import (
     Cap,
     Ended,
     Held,
+    HoldRequest,
     LedgerError,
     LedgerStore,
     Pause,
     Paused,
     Period,
     Refused,
-    Request,
     Rule,
     Wanted,
     Warned,
@@ -31,9 +31,9 @@ BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=UTC)
 DAY, ROLLING = Period.parse("day@Europe/Berlin"), Period.parse("rolling:3600")
 
 
-def request(id: str, scope: str = "org/team/agent", worst: int | None = 10, **more: Any) -> Request:
+def request(id: str, scope: str = "org/team/agent", worst: int | None = 10, **more: Any) -> HoldRequest:
     """A hold of so many micro-dollars."""
-    return Request(id, scope, {"usd": worst}, **more)
+    return HoldRequest(id, scope, {"usd": worst}, **more)
 
 
 class LedgerStoreConformance:
@@ -95,7 +95,7 @@ class LedgerStoreConformance:
         assert isinstance(found, Refused)
         assert (found.account, found.cap_needed) == ("org/team", None)
         assert store.reserve(request("b", "elsewhere", None)) == Held("b")
-        assert store.reserve(Request("c", "org", {"tokens": None})) == Held("c")
+        assert store.reserve(HoldRequest("c", "org", {"tokens": None})) == Held("c")
         assert store.settle("c", {"tokens": None}) == Ended("c", "settled", {"tokens": 0})
 
     def test_an_unknown_use_is_booked_at_its_worst_case_and_more_is_a_debt(self, store: LedgerStore) -> None:
@@ -204,12 +204,12 @@ class LedgerStoreConformance:
             with pytest.raises(ConfigError, match="is no whole number"):
                 store.grow("a", {"usd": odd})  # type: ignore[dict-item]
             with pytest.raises(ConfigError, match="is no whole number"):
-                store.reserve(Request("b", "org", {"usd": odd}))  # type: ignore[dict-item]
+                store.reserve(HoldRequest("b", "org", {"usd": odd}))  # type: ignore[dict-item]
         with pytest.raises(ConfigError, match="is no whole number"):
             store.grow("a", {"usd": None})  # type: ignore[dict-item]
         for fields in ({"name": "\ud800"}, {"name": "\0"}, {"seconds": 1.5}, {"labels": None}):
             with pytest.raises(ConfigError):
-                Request("b", "org", {"usd": 1}, **fields)
+                HoldRequest("b", "org", {"usd": 1}, **fields)
         with pytest.raises(ConfigError, match="why a change is made is a text"):
             store.set_cap(Cap("org", "usd", 200), "anna", "\ud800")
         with pytest.raises(ConfigError, match="no name of a resource"):
@@ -333,10 +333,10 @@ class LedgerStoreConformance:
             assert store.reserve(request("p", "org/team", 15, part=part)) == Held("p")
         with pytest.raises(LedgerError, match="was given before; name another"):
             store.reserve(request("q", "org/team", 1, part=part))
-        assert store.reserve(Request("a", inner, {"usd": 10, "calls": 1})) == Held("a")
+        assert store.reserve(HoldRequest("a", inner, {"usd": 10, "calls": 1})) == Held("a")
         assert store.reserve(request("b", inner)) == Refused(part, "usd", "total", 15, 5, 20)
         assert self.sums(store, "org/team")["held"] == 15
-        assert store.reserve(Request("c", inner, {"calls": 2})) == Refused("org", "calls", "total", 2, 1, 3)
+        assert store.reserve(HoldRequest("c", inner, {"calls": 2})) == Refused("org", "calls", "total", 2, 1, 3)
         kinds = [(one.cap.account, one.cap.resource) for one in store.read(inner, {"customer": "42"})]
         assert kinds == [(part, "usd"), ("org", "calls")]
         with pytest.raises(LedgerError, match=says):
@@ -360,8 +360,8 @@ class LedgerStoreConformance:
         store.reserve(request("p", "org/team", 20, part=part, labels={"customer": "42"}))
         store.reserve(request("q", part, 10, part=inner))
         store.reserve(request("r", inner, 5, part=f"{inner}/part:3"))
-        assert store.reserve(Request("a", scope, {"usd": 2, "calls": 2})) == Held("a")
-        assert store.reserve(Request("b", scope, {"calls": 1})) == Refused(label, "calls", "total", 2, 0, 3)
+        assert store.reserve(HoldRequest("a", scope, {"usd": 2, "calls": 2})) == Held("a")
+        assert store.reserve(HoldRequest("b", scope, {"calls": 1})) == Refused(label, "calls", "total", 2, 0, 3)
         seven = {"customer": "7"}  # no part has it, so it counts here
         assert store.reserve(request("c", scope, 4, labels=seven)) == Refused("org#customer=7", "usd", "total", 3, 3, 4)
         assert store.reserve(request("c", scope, 3, labels=seven)) == Held("c")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tape.budget import STEP, Budget, Resources
 from tape.errors import InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, Forced, Request
+from tape.lm.base import Forced, OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Domain, Environment, Observation, Plan, State
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text
@@ -60,7 +60,7 @@ class LineFormat(PromptFormat):
     def __init__(self, domain: LineDomain) -> None:
         self._domain = domain
 
-    def _request(self, role: str, state: State, rest: str, constraint: Choice | Forced | None, tokens: int) -> Request:
+    def _request(self, role: str, state: State, rest: str, constraint: OneOf | Forced | None, tokens: int) -> Request:
         prompt = f"line {self._domain.last} at {state} {role} {rest}".strip()
         return Request(prompt, tokens, constraint, role=role)
 
@@ -82,7 +82,7 @@ class LineFormat(PromptFormat):
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for the cell after one action."""
         cells = [str(cell) for cell in range(self._domain.last + 1)]
-        return self._request("next", state, action, Choice(tuple(cells if valid else [*cells, "invalid"])), 1)
+        return self._request("next", state, action, OneOf(tuple(cells if valid else [*cells, "invalid"])), 1)
 
     def read_next(self, state: State, text: str) -> State | None:
         """A cell, or None for ``invalid``.
@@ -100,14 +100,14 @@ class LineFormat(PromptFormat):
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask whether the goal is reached."""
-        return self._request("score", state, "", Choice(("far", "solved")), 1), {"far": 0.0, "solved": 1.0}
+        return self._request("score", state, "", OneOf(("far", "solved")), 1), {"far": 0.0, "solved": 1.0}
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for an action; the thought is empty."""
         del remaining
-        constraint = Choice((LEFT, RIGHT)) if action is None else Forced(action)
+        constraint = OneOf((LEFT, RIGHT)) if action is None else Forced(action)
         return self._request("act", state, " ".join(plan), constraint, 1)
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
@@ -129,7 +129,7 @@ class LineFormat(PromptFormat):
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best path."""
         listed = offered_text(paths, remaining)
-        return self._request("select", state, listed, Choice(tuple(str(i) for i in range(1, len(paths) + 1))), 1)
+        return self._request("select", state, listed, OneOf(tuple(str(i) for i in range(1, len(paths) + 1))), 1)
 
 
 class Line(Environment):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, get_args
 
-from tape.cgdp.prompts.format import Extracted, Move, MoveKind, SearchFormat, Verdict
-from tape.cgdp.view import Belief, Fact, Round, View
+from tape.cgdp.prompts.format import Extracted, MoveKind, NextMove, SearchFormat, Verdict
+from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import Action, Environment, State, Task
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
 from tape.testing.environments import SEED, EnvironmentConformance
@@ -104,7 +104,7 @@ class SearchConformance(EnvironmentConformance):
                     assert request.fingerprint("model") == again.fingerprint("model")
                 if gated:
                     gate = prompts.gate_request(view, [], "neutral").constraint
-                    assert isinstance(gate, Choice)
+                    assert isinstance(gate, OneOf)
                     assert {prompts.read_gate(option) for option in gate.options} == set(get_args(Verdict))
 
     def test_garbage_is_read_or_refused(self, some: list[Task]) -> None:
@@ -112,7 +112,7 @@ class SearchConformance(EnvironmentConformance):
         for prompts, views, passages in self._search_formats(some):
             for view in views:
                 readers: list[tuple[Callable[[str], Any], Callable[[Any], bool]]] = [
-                    (partial(prompts.read_query, view), lambda found: isinstance(found, Move)),
+                    (partial(prompts.read_query, view), lambda found: isinstance(found, NextMove)),
                     (
                         partial(prompts.read_think, view),
                         lambda found: isinstance(found[0], str) and type(found[1]) is bool,
@@ -175,7 +175,7 @@ def _views(question: str, passages: tuple[Passage, ...]) -> list[View]:
     )
     return [
         View(question),
-        View(question, rounds=(Round(1, question, passages[:2], "a thought"),), notes=("a note",)),
+        View(question, rounds=(SearchRound(1, question, passages[:2], "a thought"),), notes=("a note",)),
         View(question, belief=Belief("structured", facts, ("an open question?",), ("a resolved one?",))),
         View(question, belief=Belief("freeform", facts, ("an open question?",)), target="an open question?"),
     ]

@@ -25,7 +25,7 @@ Make = Callable[[Tool, dict[str, Any], str], Awaitable[Made]]
 
 
 @dataclass
-class PlannedCall:
+class PathCall:
     """A call of the path.
 
     Attributes:
@@ -57,10 +57,10 @@ class ResultsAtOnce(CallsAtOnce):
     """Runs calls of a path at once; which values a call is given, those who derive from this say."""
 
     def __init__(self) -> None:
-        self._path: list[PlannedCall] = []
+        self._path: list[PathCall] = []
         self._numbers: dict[int, int] = {}
         """The number that a result has got, by the one that it was planned to get."""
-        self._turn: PlannedCall | None = None
+        self._turn: PathCall | None = None
         self._most = 0
         self._tell: tuple[Callable[[Action], None], ...] = ()
 
@@ -77,11 +77,11 @@ class ResultsAtOnce(CallsAtOnce):
         """The number that the result of the next call gets."""
 
     @abstractmethod
-    def _ready(self) -> Iterator[tuple[PlannedCall, Callable[[], dict[str, Any]]]]:
+    def _ready(self) -> Iterator[tuple[PathCall, Callable[[], dict[str, Any]]]]:
         """The calls whose turn has not come of which all results are there that they take, with their arguments."""
 
     @abstractmethod
-    def _make(self, item: Tool, arguments: dict[str, Any], one: PlannedCall) -> Awaitable[Made]:
+    def _make(self, item: Tool, arguments: dict[str, Any], one: PathCall) -> Awaitable[Made]:
         """Make a call."""
 
     def _pure(self, action: Action) -> Tool | None:
@@ -98,7 +98,7 @@ class ResultsAtOnce(CallsAtOnce):
     ) -> None:
         """See :meth:`tape.protocols.at_once.CallsAtOnce.begin`."""
         known = {one.action: one for one in self._path if one.begun and not one.taken}
-        planned = (PlannedCall(a, parse(a), number) for number, a in enumerate(path, self._first()))
+        planned = (PathCall(a, parse(a), number) for number, a in enumerate(path, self._first()))
         self._path = [known.pop(one.action, one) for one in planned]
         self._path += known.values()
         self._numbers, self._most, self._tell = {}, most, (begun, ended)
@@ -117,7 +117,7 @@ class ResultsAtOnce(CallsAtOnce):
             if not (one.begun or one.taken):
                 self._start(one, arguments)
 
-    def _start(self, one: PlannedCall, arguments: Callable[[], dict[str, Any]]) -> None:
+    def _start(self, one: PathCall, arguments: Callable[[], dict[str, Any]]) -> None:
         item = self._find(one.call)
         if item.thread == "caller":
             return  # it has the thread to itself
@@ -139,7 +139,7 @@ class ResultsAtOnce(CallsAtOnce):
         for one in self._path:
             one.begun |= one.action == action
 
-    def _open(self) -> Iterator[tuple[PlannedCall, Call]]:
+    def _open(self) -> Iterator[tuple[PathCall, Call]]:
         """The calls whose turn has not come, as they are written now."""
         for one in self._path:
             if not one.taken:
@@ -198,10 +198,10 @@ class ToolCallsAtOnce(ResultsAtOnce):
     def _first(self) -> int:
         return len(self._state().got) + 1
 
-    def _make(self, item: Tool, arguments: dict[str, Any], one: PlannedCall) -> Awaitable[Made]:
+    def _make(self, item: Tool, arguments: dict[str, Any], one: PathCall) -> Awaitable[Made]:
         return self._made(item, arguments, one.asked)
 
-    def _ready(self) -> Iterator[tuple[PlannedCall, Callable[[], dict[str, Any]]]]:
+    def _ready(self) -> Iterator[tuple[PathCall, Callable[[], dict[str, Any]]]]:
         values = dict(enumerate(self._state().values(), 1))
         for one in self._path:
             if (made := one.made) is not None and not self._find(one.call).reads:
@@ -211,7 +211,7 @@ class ToolCallsAtOnce(ResultsAtOnce):
             if all(number in values for number in one.call.references):
                 yield one, partial(self._filled, one, results)
 
-    def _filled(self, one: PlannedCall, results: Sequence[Any]) -> dict[str, Any]:
+    def _filled(self, one: PathCall, results: Sequence[Any]) -> dict[str, Any]:
         return self._find(one.call).filled(one.call, results)
 
     def independent(self, path: Sequence[Action]) -> int:

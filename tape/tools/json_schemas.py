@@ -102,7 +102,7 @@ def _of_today(schema: dict[str, Any], *, others: bool) -> dict[str, Any]:
     return schema
 
 
-class Checker:
+class SchemaChecker:
     """Says what is wrong with values by parts of one schema, the cleaned ``root``."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:

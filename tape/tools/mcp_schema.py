@@ -26,7 +26,7 @@ from pydantic import (
 
 from tape.reading import short
 from tape.tools.errors import ToolError
-from tape.tools.json_schemas import LONGEST_DESCRIPTION, Checker, cleaned, described
+from tape.tools.json_schemas import LONGEST_DESCRIPTION, SchemaChecker, cleaned, described
 from tape.tools.names import python_names
 
 MOST_PARTS = 500
@@ -128,7 +128,7 @@ class _Reader:
     """Reads one tool's schema, the cleaned ``root``; no argument gets a reserved name."""
 
     def __init__(self, root: Mapping[str, Any], reserved: Collection[str]) -> None:
-        self._root, self._reserved, self._checker = root, reserved, Checker(root)
+        self._root, self._reserved, self._checker = root, reserved, SchemaChecker(root)
         self._parts = 0
         self._inside: tuple[str, ...] = ()
         """The references that are being followed."""

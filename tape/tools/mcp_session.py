@@ -118,7 +118,7 @@ class Channel(Protocol):
         """End it, and wait for that."""
 
 
-class RefusedError(ToolFailedError):
+class McpAnswerError(ToolFailedError):
     """The server has answered by an error.
 
     Attributes:
@@ -170,7 +170,7 @@ class McpSession:
         asked = {"protocolVersion": _VERSIONS[0], "capabilities": {}, "clientInfo": _CLIENT}
         try:
             version = (await self.request("initialize", asked)).get("protocolVersion")
-        except RefusedError as refusal:
+        except McpAnswerError as refusal:
             spoken = refusal.data.get("supported") if isinstance(refusal.data, Mapping) else None
             if refusal.code != _NO_SUCH_VERSION or not isinstance(spoken, list) or _STATELESS not in spoken:
                 raise
@@ -309,7 +309,7 @@ class McpSession:
         if error_ is not None:
             more = error_ if isinstance(error_, dict) else {}
             answer.set_exception(
-                RefusedError(f"{self.name}: {_error_text(error_)}", more.get("code"), more.get("data"))
+                McpAnswerError(f"{self.name}: {_error_text(error_)}", more.get("code"), more.get("data"))
             )
         elif isinstance(result, dict):
             answer.set_result(result)

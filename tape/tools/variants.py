@@ -14,7 +14,7 @@ MOST_AFFORDED = 9
 
 
 @dataclass(frozen=True)
-class Variant:
+class ToolVariant:
     """One way to do what a kind of tool does.
 
     Attributes:
@@ -28,7 +28,7 @@ class Variant:
     quality: float | None = None
 
 
-def affordable(variants: Sequence[Variant], remaining: Mapping[str, int]) -> list[int]:
+def affordable(variants: Sequence[ToolVariant], remaining: Mapping[str, int]) -> list[int]:
     """How many calls of each variant alone the remaining budget pays, at most :data:`MOST_AFFORDED`.
 
     Args:
@@ -41,7 +41,7 @@ def affordable(variants: Sequence[Variant], remaining: Mapping[str, int]) -> lis
     ]
 
 
-def best_assignment(variants: Sequence[Variant], remaining: Mapping[str, int], calls: int) -> list[int] | None:
+def best_assignment(variants: Sequence[ToolVariant], remaining: Mapping[str, int], calls: int) -> list[int] | None:
     """The variants of some calls whose qualities have the largest product within the budget, best first.
 
     Unknown qualities count as 1. Of equal products the cheapest in the order of ``variants`` wins. For training

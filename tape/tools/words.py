@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from tape.budget import in_units
 from tape.plan.shown import comment, literal
-from tape.plan.vocabulary import RESERVED, Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import RESERVED, Parameter, ToolSignature, Vocabulary
 from tape.tools.answers import AnswerType
 from tape.tools.names import python_names
 from tape.tools.tool import Tool
@@ -68,11 +68,11 @@ def names(toolbox: Toolbox, *, each: bool = False) -> dict[str, tuple[str, str |
     return {made[name]: pair for name, pair in pairs.items()}
 
 
-def _signature(name: str, item: Tool, toolbox: Toolbox, capped: Collection[str], *, whole: bool) -> Signature:
+def _signature(name: str, item: Tool, toolbox: Toolbox, capped: Collection[str], *, whole: bool) -> ToolSignature:
     priced = toolbox.of_kind(item.kind) if whole else (item,)
     quality = "" if whole or item.quality is None else f"right with probability {item.quality:g}"
     shown = [price for price in (_price(priced, capped), quality) if price]
-    return Signature(
+    return ToolSignature(
         name,
         parameters(item.arguments),
         returned(item.function),

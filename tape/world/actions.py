@@ -22,7 +22,7 @@ from tape.tools.calls import call, can_be_written, is_placeholder, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import jsonable
 from tape.world.errors import InvalidActionError, WorldError
-from tape.world.schema import MOST_CHOICES, Answer, brief, choices, writable
+from tape.world.schema import MOST_CHOICES, SchemaAnswer, brief, choices, writable
 from tape.world.state import first
 
 LONGEST_THOUGHT = 300
@@ -196,20 +196,20 @@ class Actions:
         models = []
         for item in self.types.values():
             fields: dict[str, Any] = {"name": (Literal[item.name], ...), "arguments": (item.model, ...)}
-            models.append(create_model(f"{item.name}_action", __base__=Answer, **fields))
+            models.append(create_model(f"{item.name}_action", __base__=SchemaAnswer, **fields))
         return reduce(or_, models)
 
     @cached_property
-    def _plans(self) -> dict[int, type[Answer]]:
+    def _plans(self) -> dict[int, type[SchemaAnswer]]:
         return {}
 
-    def plan(self, most: int) -> type[Answer]:
+    def plan(self, most: int) -> type[SchemaAnswer]:
         """What models write for a plan: a thought, and at least one action and at most so many."""
         if most not in self._plans:
             actions: Any = list[self.written]  # type: ignore[name-defined]
             thought = (str, Field(max_length=LONGEST_THOUGHT))
             listed = (actions, Field(min_length=1, max_length=most))
-            self._plans[most] = create_model("Plan", __base__=Answer, thought=thought, actions=listed)
+            self._plans[most] = create_model("Plan", __base__=SchemaAnswer, thought=thought, actions=listed)
         return self._plans[most]
 
 

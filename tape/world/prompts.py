@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import items_of
 from tape.protocols.prompt_format import (
@@ -31,7 +31,7 @@ from tape.world import example
 from tape.world.actions import Actions, ActionType
 from tape.world.domain import WorldDomain
 from tape.world.errors import InvalidActionError
-from tape.world.schema import Answer, sample
+from tape.world.schema import SchemaAnswer, sample
 from tape.world.state import StateType, WorldState, as_state, first
 
 VERSION = "2"
@@ -80,34 +80,36 @@ class WorldFormat(PromptFormat):
         return {"name": kind.name, "arguments": sample(kind.schema)}
 
     @cached_property
-    def _act(self) -> type[Answer]:
+    def _act(self) -> type[SchemaAnswer]:
         thought = (str, Field(max_length=LONGEST_THOUGHT))
-        return create_model("Act", __base__=Answer, thought=thought, action=(self._actions.written, ...))
+        return create_model("Act", __base__=SchemaAnswer, thought=thought, action=(self._actions.written, ...))
 
     @cached_property
-    def _outcome(self) -> type[Answer]:
+    def _outcome(self) -> type[SchemaAnswer]:
         predicted: Any = self._domain.states.predicted
-        return create_model("Outcome", __base__=Answer, state=(predicted | None, ...))
+        return create_model("Outcome", __base__=SchemaAnswer, state=(predicted | None, ...))
 
     @cached_property
-    def _valid_outcome(self) -> type[Answer]:
-        return create_model("ValidOutcome", __base__=Answer, state=(self._domain.states.predicted, ...))
+    def _valid_outcome(self) -> type[SchemaAnswer]:
+        return create_model("ValidOutcome", __base__=SchemaAnswer, state=(self._domain.states.predicted, ...))
 
     @cached_property
-    def _seen_outcome(self) -> type[Answer]:
+    def _seen_outcome(self) -> type[SchemaAnswer]:
         quote = (str, Field(max_length=LONGEST_QUOTE))
-        return create_model("SeenOutcome", __base__=Answer, quote=quote, state=(self._domain.states.predicted, ...))
+        return create_model(
+            "SeenOutcome", __base__=SchemaAnswer, quote=quote, state=(self._domain.states.predicted, ...)
+        )
 
     @cached_property
-    def _rollouts(self) -> dict[int, type[Answer]]:
+    def _rollouts(self) -> dict[int, type[SchemaAnswer]]:
         return {}
 
-    def _rollout(self, count: int) -> type[Answer]:
+    def _rollout(self, count: int) -> type[SchemaAnswer]:
         """As many states as actions, no more and no fewer."""
         if count not in self._rollouts:
             predicted: Any = self._domain.states.predicted
             states = (list[predicted | None], Field(min_length=count, max_length=count))
-            self._rollouts[count] = create_model("Rollout", __base__=Answer, states=states)
+            self._rollouts[count] = create_model("Rollout", __base__=SchemaAnswer, states=states)
         return self._rollouts[count]
 
     @cached_property
@@ -246,7 +248,7 @@ class WorldFormat(PromptFormat):
             "can ever reach it, possible otherwise."
         )
         prompt = self._messages("score", state, ask)
-        return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(prompt, 4, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""

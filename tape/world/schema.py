@@ -121,7 +121,7 @@ def _described(node: Schema) -> dict[str, Any]:
     return {"description": node["description"]} if "description" in node else {}
 
 
-class Answer(BaseModel):
+class SchemaAnswer(BaseModel):
     """Base of what models are asked to write: its JSON schema is :func:`writable`."""
 
     model_config = ConfigDict(extra="forbid")

@@ -14,7 +14,7 @@ from tape.errors import InvalidOutputError
 from tape.protocols import State
 from tape.tools.results import jsonable
 from tape.world.errors import WorldError
-from tape.world.schema import Answer
+from tape.world.schema import SchemaAnswer
 
 
 class Context:
@@ -118,7 +118,7 @@ class StateType:
         return tuple(name for name in self.model.model_fields if name not in self.hidden | self.context)
 
     @cached_property
-    def predicted(self) -> type[Answer]:
+    def predicted(self) -> type[SchemaAnswer]:
         """What a model writes of a state that it predicts: all of its identity, no field left out."""
         fields: dict[str, Any] = {}
         for name in self.identity:
@@ -126,7 +126,7 @@ class StateType:
             kept = Field(alias=field.alias, description=field.description, json_schema_extra=field.json_schema_extra)
             fields[name] = (Annotated[(field.annotation, *field.metadata, kept)], ...)
         try:
-            return create_model(self.name, __base__=Answer, **fields)
+            return create_model(self.name, __base__=SchemaAnswer, **fields)
         except Exception as error:  # pydantic has no common base of what it refuses
             raise WorldError(f"{self.name}: its fields cannot be predicted: {error}") from error
 

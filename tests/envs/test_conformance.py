@@ -12,7 +12,7 @@ import pytest
 
 from envs.alfworld.plugin import PLUGIN as ALFWORLD
 from envs.gsm_hard.plugin import PLUGIN as GSM_HARD
-from envs.hotpotqa.actions import FINISH, Answer, Find, Search, write
+from envs.hotpotqa.actions import FINISH, Find, HotpotAnswer, ParagraphSearch, write
 from envs.hotpotqa.plugin import PLUGIN as HOTPOTQA
 from envs.hotpotqa.search_plugin import PLUGIN as HOTPOT_SEARCH
 from envs.locomo.plugin import PLUGIN as LOCOMO
@@ -129,14 +129,19 @@ class TestHotpotqa(EnvironmentConformance):
     prompt_formats = ("chat",)
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
-        return [write(Find(1, "somebody", "Somewhere")), write(Answer("nobody")), write(Answer("somebody")), FINISH]
+        return [
+            write(Find(1, "somebody", "Somewhere")),
+            write(HotpotAnswer("nobody")),
+            write(HotpotAnswer("somebody")),
+            FINISH,
+        ]
 
 
 class TestHotpotqaSearched(TestHotpotqa):
     arguments: ClassVar = ("--mode", "open")
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
-        return [write(Search("who is mayor?")), *super().actions(environment, state)]
+        return [write(ParagraphSearch("who is mayor?")), *super().actions(environment, state)]
 
 
 class TestWebQa(EnvironmentConformance):

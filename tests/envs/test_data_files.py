@@ -14,7 +14,7 @@ import envs.musique.wordings as musique
 import envs.repo_qa.wordings as code
 from envs.alfworld.game.kinds import read_kinds
 from envs.alfworld.game.rooms import read_rooms
-from envs.data_files import DataFileError, Entry, read_toml
+from envs.data_files import DataFileError, TableEntry, read_toml
 from envs.locomo import relations
 from envs.locomo.talk import read_talk
 from envs.locomo.words import read_words
@@ -22,7 +22,7 @@ from envs.travelplanner.words import read_names
 
 ENVS = Path(__file__).parents[2] / "envs"
 FIELDS = {"t": "some words", "l": ["a", "b"], "twice": "a b a", "n": 2, "b": True, "d": {"x": 1}, "empty": " "}
-ENTRY = Entry("f.toml", "e", FIELDS)
+ENTRY = TableEntry("f.toml", "e", FIELDS)
 
 
 def test_what_is_there_is_read() -> None:
@@ -32,7 +32,7 @@ def test_what_is_there_is_read() -> None:
     assert ENTRY.words("empty", least=0) == ()
     assert (ENTRY.flag("b"), ENTRY.flag("none")) == (True, False)
     assert ENTRY.number("n", 0, 2) == 2.0
-    assert ENTRY.table("d") == Entry("f.toml", "e.d", {"x": 1})
+    assert ENTRY.table("d") == TableEntry("f.toml", "e.d", {"x": 1})
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 
 from tape.analysis.roles import measure
 from tape.errors import UnknownNameError
-from tape.lm.base import Choice, JsonSchema
+from tape.lm.base import JsonSchema, OneOf
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.plugins import load, names
-from tape.protocols.role_cases import Judged, RoleCase
+from tape.protocols.role_cases import JudgedAnswer, RoleCase
 
 ENVIRONMENTS = "tape.environments"
 PLUGINS = {name: plugin for name in names(ENVIRONMENTS) if (plugin := load(ENVIRONMENTS, name)).roles}
@@ -45,7 +45,7 @@ def test_an_ideal_model_is_right_in_every_case(name: str, role: str) -> None:
     for case in made:
         assert case.role == role == case.request.role
         assert obeys(case.request, case.ideal)
-        assert case.judge(case.ideal) == Judged(True, True, case.judge(case.ideal).why)
+        assert case.judge(case.ideal) == JudgedAnswer(True, True, case.judge(case.ideal).why)
 
 
 @pytest.mark.parametrize(("name", "role"), ROLES)
@@ -54,7 +54,7 @@ def test_prompts_fit_and_answers_have_room_however_they_are_laid_out(name: str, 
         assert not isinstance(case.request.prompt, str)
         assert case.request.prompt[-1].role == "user"
         assert sum(pieces(message.content) + 8 for message in case.request.prompt) <= LONGEST
-        assert pieces(case.ideal) * 1.5 <= case.request.max_tokens or isinstance(case.request.constraint, Choice)
+        assert pieces(case.ideal) * 1.5 <= case.request.max_tokens or isinstance(case.request.constraint, OneOf)
 
 
 @pytest.mark.parametrize(("name", "role"), ROLES)
@@ -102,9 +102,9 @@ def test_judges_of_plans_acts_and_choices_give_the_reason() -> None:
     assert (other.valid, other.right, other.why) == (True, False, "L; R")
     assert act.judge('{"thought": "", "action": "sing"}').valid is False
     assert select.judge("7").why == "none of the options: '7'"
-    assert select.judge(f" {select.ideal}\n") == Judged(True, True, "")
+    assert select.judge(f" {select.ideal}\n") == JudgedAnswer(True, True, "")
     wrong = next(option for option in "123" if option != select.ideal)
-    assert select.judge(wrong) == Judged(True, False, f"said {wrong}, is {select.ideal}")
+    assert select.judge(wrong) == JudgedAnswer(True, False, f"said {wrong}, is {select.ideal}")
 
 
 def test_cases_for_general_models_have_no_other_prompts() -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from envs.gsm_hard.problem import Problem
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.words import query_text
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
@@ -23,14 +23,14 @@ def arithmetic_script(problem: Problem, variant: str = "quick") -> ScriptedLM:
     return ScriptedLM(_replies(calls, lambda _: ""), obey=True)
 
 
-def look_up_script(question: Question, read: Callable[[Request], str], variant: str = "v5") -> ScriptedLM:
+def look_up_script(question: MusiqueQuestion, read: Callable[[Request], str], variant: str = "v5") -> ScriptedLM:
     """Plans the question's hops; ``read`` says what is read in passages, nothing where they do not say."""
     assert question.hops is not None
     calls = [call("search", variant, query=query_text(relation, subject)) for relation, subject in question.hops]
     return ScriptedLM(_replies(calls, read), obey=True)
 
 
-def split_script(question: Question) -> ScriptedLM:
+def split_script(question: MusiqueQuestion) -> ScriptedLM:
     """Splits a question into its hops, whatever else is left to somebody else."""
     hops = question.hops
     assert hops is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tape.lm.base import Choice, JsonSchema
+from tape.lm.base import JsonSchema, OneOf
 from tape.plugins import load
 from tests.places import ROOT
 from tools.site import prompts
@@ -29,7 +29,7 @@ def test_the_site_has_every_page() -> None:
 def test_what_is_right_on_the_page_of_searches_is_admitted() -> None:
     for name, _, request, ideal in asked():
         match request.constraint:
-            case Choice(options):
+            case OneOf(options):
                 assert ideal in options
             case JsonSchema(model):
                 model.model_validate_json(ideal)

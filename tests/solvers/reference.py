@@ -9,7 +9,7 @@ import pytest
 
 from solvers import PathProblem, PathSolution, Solver, Status, check, solve
 from solvers.answer import without_path
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.expanded import search
 from solvers.labelling import answer_of
 from solvers.testing import Enumeration, best
@@ -30,7 +30,7 @@ def solve_plain(problem: PathProblem, time_limit: float | None = None) -> PathSo
     """The answer of the search in Python."""
     if any(budget < 0 for budget in problem.budgets):
         return without_path(Status.INFEASIBLE)
-    return answer_of(problem, search(problem, Deadline(time_limit)))
+    return answer_of(problem, search(problem, SolveDeadline(time_limit)))
 
 
 class Scripted(Solver):
@@ -52,7 +52,7 @@ class Scripted(Solver):
         return self._then(problem) if callable(self._then) else self._then
 
 
-class Countdown(Deadline):
+class Countdown(SolveDeadline):
     """A deadline that passes after it has been looked at so many times."""
 
     def __init__(self, looks: int) -> None:

@@ -15,7 +15,7 @@ import pytest
 from solvers import PathProblem, PathSolution, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, can_solve, search
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.found import Ending
 from solvers.labelling import answer_of
 from solvers.testing import demanding, layered, plain, tight
@@ -97,7 +97,7 @@ def test_a_time_limit_of_any_length_leaves_true_bounds() -> None:
         best = answer_of(problem, truth).objective
         assert best is not None
         for limit in (1e-9, 1e-4, 1e-3, 1e-2, 0.1):
-            found = search(problem, linear_parts(problem), 1, Deadline(limit))
+            found = search(problem, linear_parts(problem), 1, SolveDeadline(limit))
             answer = answer_of(problem, found)
             assert check(problem, answer) == []
             if found.ending is Ending.PROVED:

@@ -31,7 +31,7 @@ from solvers import (
 )
 from solvers.answer import with_path
 from solvers.compiled import AVAILABLE
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.errors import LateError, TooLargeError
 from solvers.reading import LARGEST_FILE, parse_json
 from solvers.testing import demanding, layered
@@ -124,14 +124,14 @@ class TestTime:
         assert limit < patience(limit) < 1.1 * limit + 0.045
 
     def test_what_a_worker_is_sent_is_written_within_the_limit(self) -> None:
-        assert json.loads(problem_line(self.problem, Deadline(None))) == json.loads(self.problem.to_json())
+        assert json.loads(problem_line(self.problem, SolveDeadline(None))) == json.loads(self.problem.to_json())
         with pytest.raises(LateError):
-            problem_line(self.problem, Deadline(1e-9))
+            problem_line(self.problem, SolveDeadline(1e-9))
 
     def test_the_longest_horizon_reaches_a_worker_by_both_objectives(self) -> None:
         for objective in ("stay", "visit"):
             sent = compiled(chain(3).with_valid(objective=objective)).problem
-            assert PathProblem.from_json(problem_line(sent, Deadline(None))) == sent
+            assert PathProblem.from_json(problem_line(sent, SolveDeadline(None))) == sent
 
 
 class TestMemory:
@@ -327,9 +327,9 @@ def test_values_are_counted_before_they_are_made(monkeypatch: pytest.MonkeyPatch
 def test_each_looks_at_the_time_in_between() -> None:
     taken: list[int] = []
     with pytest.raises(LateError):
-        taken.extend(Deadline(1e-9).each(itertools.count()))
+        taken.extend(SolveDeadline(1e-9).each(itertools.count()))
     assert 0 < len(taken) < 10_000
-    assert list(Deadline(1e-9).each(range(5))) == [0, 1, 2, 3, 4]
+    assert list(SolveDeadline(1e-9).each(range(5))) == [0, 1, 2, 3, 4]
 
 
 def test_a_late_backend_is_a_timeout() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from envs.sokoban.prompts import compact_text as compact
 from envs.sokoban.prompts.chat_text import BOX, MOVES, NOTHING, WALL, WORDS
-from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, Usage
+from tape.lm.base import Completion, LanguageModel, OneOf, Regex, Request, Usage
 
 _CELL = re.compile(r"\((\d+),(\d+)\)")
 _NAMES = (("Box", "Boxes"), ("Goal", "Goals"))
@@ -64,7 +64,7 @@ class ChatPlayer:
     def _require(request: Request, text: str) -> None:
         """What the endpoint was asked to enforce is enforced."""
         match request.constraint:
-            case Choice(options):
+            case OneOf(options):
                 assert text in options, (text, options)
             case Regex(pattern):
                 assert re.fullmatch(pattern, text), (text, pattern)
@@ -80,7 +80,7 @@ class ChatPlayer:
         if task.startswith("Say what"):
             return [await self._next(state, task.split("move ")[1].split(maxsplit=1)[0], sure="is not blocked" in task)]
         if task.startswith("Judge"):
-            words = Choice((" solved", " open", " hopeless"))
+            words = OneOf((" solved", " open", " hopeless"))
             [word] = await self._ask(state, compact.score_query(), words, 2)
             return ["possible" if word == " open" else word.strip()]
         fixed = re.search(r"The next move is (\w+)\.", task)

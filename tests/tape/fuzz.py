@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tape.lm.base import Choice, Forced, JsonSchema, Request
+from tape.lm.base import Forced, JsonSchema, OneOf, Request
 from tape.testing.garbage import GARBAGE
 
 VALID = [
@@ -125,7 +125,7 @@ def mutated(rng: random.Random, text: str | None = None) -> str:
 def sampled(rng: random.Random, request: Request) -> str:
     """An answer of the form that a request asks for; its content is random."""
     match request.constraint:
-        case Choice(options):
+        case OneOf(options):
             return rng.choice(options)
         case Forced(text):
             return text

@@ -19,7 +19,7 @@ from tape.cli import main
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm import bundled
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.lm.cache import CachedLM
 from tape.lm.hf import trained_on
 from tape.lm.price_table import PriceTable
@@ -224,7 +224,7 @@ def _config_of_weights(file: Path) -> object:
 
 
 _REQUEST = Request("a prompt", 5, n=1)
-_CHOICE = Request("a prompt", 5, n=1, constraint=Choice(("yes", "no")))
+_CHOICE = Request("a prompt", 5, n=1, constraint=OneOf(("yes", "no")))
 
 
 def _cache(folder: Path) -> Path:

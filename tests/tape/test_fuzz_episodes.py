@@ -21,7 +21,7 @@ from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from envs.web_qa.plugin import PLUGIN as WEB_QA
 from tape.agents.base import Agent
 from tape.budget import Budget
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin
@@ -99,7 +99,7 @@ class Babbling:
         """The answer."""
         del sample
         asked = sampled(self._rng, request)
-        if isinstance(request.constraint, Choice) or self._rng.random() < self._sense:
+        if isinstance(request.constraint, OneOf) or self._rng.random() < self._sense:
             return asked
         return self._rng.choice((mutated(self._rng, asked), mutated(self._rng), self._rng.choice(GARBAGE)))
 

@@ -13,23 +13,23 @@ from typing import Any
 import pytest
 
 from envs.alfworld import prompts
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.prompts import chat_schema as household_schema
 from envs.hotpotqa.prompts import prompt_format as hotpotqa_format
 from envs.scienceworld.environment import started
-from envs.scienceworld.prompts.chat import ChatFormat as ScienceFormat
+from envs.scienceworld.prompts.chat import ScienceChatFormat as ScienceFormat
 from envs.scienceworld.state import ScienceTask
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.prompts import chat_schema as sokoban_schema
-from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.chat import SokobanChatFormat
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.xsb import parse
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from envs.web_qa import prompts as web_prompts
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
+from tape.lm.base import Constraint, Forced, JsonSchema, OneOf, Regex
 from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import json_object, retry_after
@@ -53,7 +53,7 @@ from tests.tape.world.worlds import Round, make_courier
 
 SEED = 20
 [ROOM] = parse("#########\n#       #\n# @ $ . #\n#       #\n#########\n")
-COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))
+COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), SokobanChatFormat(SokobanDomain(ROOM))
 STATE = ROOM.start
 
 PARSERS: dict[str, Callable[[str], object]] = {}
@@ -143,11 +143,11 @@ PARSERS |= {
     "sdp target": SDP.target,
 }
 
-OPENED = [Command("open", "fridge 1"), Command("take", "fridge 1", "apple")]
+OPENED = [AlfworldCommand("open", "fridge 1"), AlfworldCommand("take", "fridge 1", "apple")]
 SCHEMAS = [sokoban_schema.plan_model(9), sokoban_schema.outcome_model(ROOM, 1, "R"), sokoban_schema.act_model()]
 SCHEMAS += [sokoban_schema.rollout_model(ROOM, 1, ("U", "R")), household_schema.rollout_model(OPENED)]
-SCHEMAS += [household_schema.plan_model(("fridge 1", "cabinet 1"), ("apple",)), household_schema.ActAnswer]
-TEXTS = [None, Choice(("possible", "solved")), Forced(" U"), Regex(r"(?: [UDLR]){1,9}")]
+SCHEMAS += [household_schema.plan_model(("fridge 1", "cabinet 1"), ("apple",)), household_schema.AlfworldActAnswer]
+TEXTS = [None, OneOf(("possible", "solved")), Forced(" U"), Regex(r"(?: [UDLR]){1,9}")]
 CONSTRAINTS: list[Constraint | None] = [*TEXTS, *map(JsonSchema, SCHEMAS)]
 NATIVE = (frozenset[str](), frozenset(("regex", "choice")))
 FORMS = [{asked: form_of(asked, native) for asked in CONSTRAINTS} for native in NATIVE]

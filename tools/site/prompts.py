@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tape.lm.base import Choice, JsonSchema, Regex, Request
+from tape.lm.base import JsonSchema, OneOf, Regex, Request
 from tape.plugins import load, names
 from tools.site.search_prompts import asked
 
@@ -91,7 +91,7 @@ def _block(text: str, kind: str = "text") -> str:
 def admitted(request: Request) -> str:
     """What a request's constraint admits, in Markdown."""
     match request.constraint:
-        case Choice(options):
+        case OneOf(options):
             return "one of " + ", ".join(f"`{option}`" for option in options) + "."
         case Regex(pattern):
             return f"what matches\n\n{_block(pattern)}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from tape.cgdp.prompts.chat import ChatSearchFormat
-from tape.cgdp.view import Belief, Fact, Round, View
+from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.lm.base import Request
 from tape.protocols.search import Passage
 
@@ -24,7 +24,7 @@ _OPEN = ("Who is the mayor of Tarn?",)
 def asked() -> Iterator[tuple[str, str, Request, str]]:
     """Every role: its name, what it is asked for, the request, and a right answer."""
     prompts = ChatSearchFormat()
-    transcript = View(QUESTION, rounds=(Round(1, "Ada born", FOUND[:1]),))
+    transcript = View(QUESTION, rounds=(SearchRound(1, "Ada born", FOUND[:1]),))
     begun = View(QUESTION, belief=Belief("structured", (_BORN,), _OPEN, ("Where was Ada born?",)))
     notes = View(QUESTION, belief=Belief("freeform", (_BORN,)))
     full = View(QUESTION, belief=Belief("structured", (_FLUTE, _BORN, _MAYOR), _OPEN))

@@ -95,7 +95,7 @@ def read_game_data(game: str | PathLike[str]) -> GameData:
 
 
 @dataclass(frozen=True)
-class Problem:
+class GameProblem:
     """A problem's facts and goal, in lower case as the engine has them.
 
     Attributes:
@@ -115,7 +115,7 @@ class Problem:
         return frozenset(fact[1] for fact in self.facts if fact[0] == predicate and len(fact) == 2)
 
 
-def parse_problem(data: GameData) -> Problem:
+def parse_problem(data: GameData) -> GameProblem:
     """Parse the PDDL of a game's problem.
 
     Raises:
@@ -133,4 +133,4 @@ def parse_problem(data: GameData) -> Problem:
             if isinstance(fact, list) and fact and all(isinstance(word, str) for word in fact)
         )
     )
-    return Problem(facts, parts[":goal"])
+    return GameProblem(facts, parts[":goal"])

@@ -35,7 +35,7 @@ _NOT_AMONG_THE_SIX = ("movable", "Sliced")
 
 
 @dataclass(frozen=True)
-class Game:
+class AlfworldGame:
     """A game to play.
 
     Attributes:
@@ -57,7 +57,7 @@ class Game:
         return read_game_data(game_text(self.house) if self.path is None else self.path)
 
 
-def load_games(split: str, data: str | os.PathLike[str] | None = None, limit: int | None = None) -> list[Game]:
+def load_games(split: str, data: str | os.PathLike[str] | None = None, limit: int | None = None) -> list[AlfworldGame]:
     """Load a set of games.
 
     Args:
@@ -92,11 +92,11 @@ def load_games(split: str, data: str | os.PathLike[str] | None = None, limit: in
 
 
 @cache
-def _packaged(split: str) -> tuple[Game, ...]:
+def _packaged(split: str) -> tuple[AlfworldGame, ...]:
     source = f"{split}.json"
     text = (files("envs.alfworld") / "data" / source).read_text(encoding="utf-8")
     lines = (line.rstrip(",") for line in text.splitlines() if line.startswith("{"))
-    return tuple(Game(name, split, house) for name, house in (parse_house(line, source) for line in lines))
+    return tuple(AlfworldGame(name, split, house) for name, house in (parse_house(line, source) for line in lines))
 
 
 @cache
@@ -132,7 +132,7 @@ def _name(path: Path) -> str:
     return f"{path.parents[1].name}/{path.parent.name}"
 
 
-def _official(split: str, paths: list[Path], skipped: Counter[str]) -> Iterator[Game]:
+def _official(split: str, paths: list[Path], skipped: Counter[str]) -> Iterator[AlfworldGame]:
     """The games that can be played; counts the others by reason, a broken one by what is wrong with it."""
     for path in paths:
         if any(mark in path.parents[1].name for mark in _NOT_AMONG_THE_SIX):
@@ -149,7 +149,7 @@ def _official(split: str, paths: list[Path], skipped: Counter[str]) -> Iterator[
         except GameError as error:
             skipped[f"broken ({error})"] += 1
         else:
-            yield Game(_name(path), split, house, data.put_template, path)
+            yield AlfworldGame(_name(path), split, house, data.put_template, path)
 
 
 def _is_known(task: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 
 VERBS = ("clean", "heat", "cool")
 """What can be done to objects by a receptacle."""
@@ -70,7 +70,10 @@ def read_kinds(folder: Folder) -> Kinds:
 
 
 def check_known(
-    entry: Entry, field: str, kinds: tuple[str, ...], known: Mapping[str, object] | frozenset[str] | tuple[str, ...]
+    entry: TableEntry,
+    field: str,
+    kinds: tuple[str, ...],
+    known: Mapping[str, object] | frozenset[str] | tuple[str, ...],
 ) -> None:
     """Refuse kinds that are not among those known.
 

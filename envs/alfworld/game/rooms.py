@@ -11,7 +11,7 @@ from importlib import resources
 from types import MappingProxyType
 
 from envs.alfworld.game.kinds import LAMPS, OBJECTS, RECEPTACLES, check_known
-from envs.data_files import Entry, Folder, read_toml
+from envs.data_files import Folder, TableEntry, read_toml
 
 _MOST_LIKELY = 100.0
 
@@ -84,22 +84,22 @@ def read_rooms(folder: Folder) -> Rooms:
     )
 
 
-def _objects(entry: Entry) -> tuple[str, ...]:
+def _objects(entry: TableEntry) -> tuple[str, ...]:
     check_known(entry, "things", entry.words("things"), OBJECTS)
     return entry.words("things")
 
 
-def _receptacles(table: Entry) -> tuple[str, ...]:
+def _receptacles(table: TableEntry) -> tuple[str, ...]:
     for kind in table.fields:
         check_known(table, kind, (kind,), RECEPTACLES)
     return tuple(table.fields)
 
 
-def _numbers(table: Entry, high: float) -> Mapping[str, float]:
+def _numbers(table: TableEntry, high: float) -> Mapping[str, float]:
     return MappingProxyType({kind: table.number(kind, 0.0, high) for kind in _receptacles(table)})
 
 
-def _counts(table: Entry, kind: str) -> tuple[int, int]:
+def _counts(table: TableEntry, kind: str) -> tuple[int, int]:
     match table.fields[kind]:
         case [int(least), int(most)] if 0 <= least <= most:
             return least, most

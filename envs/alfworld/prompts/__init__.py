@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.prompts.alfworld import AlfworldFormat
-from envs.alfworld.prompts.chat import ChatFormat
+from envs.alfworld.prompts.chat import AlfworldChatFormat
 from tape.protocols.prompt_format import PromptFormat, picking
 
 prompt_format: Callable[[AlfworldDomain, str], PromptFormat] = picking(
-    {"household": AlfworldFormat, "chat": ChatFormat}, "ALFWorld tasks", "bundled:household reads household prompts."
+    {"household": AlfworldFormat, "chat": AlfworldChatFormat},
+    "ALFWorld tasks",
+    "bundled:household reads household prompts.",
 )
 """The prompts of a task in a prompt format."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
@@ -34,7 +34,7 @@ from envs.alfworld.prompts.lexicon import (
 from envs.alfworld.prompts.placing import PlaceBeliefs, free_choices, placed, with_place
 from envs.alfworld.state import NEW, Knowledge, as_state
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Regex, Request
+from tape.lm.base import OneOf, Regex, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import OfferedPath
@@ -102,7 +102,7 @@ class AlfworldFormat(PlaceBeliefs):
         command = read_command(action)
         if command is None or hopeless(as_state(state), command):
             # No change could be read back into what is known: all that is left to say is that nothing comes of it.
-            prompt, constraint = self._prompt(state, [NEXT, ARROW]), Choice((f"{NONE} ",))
+            prompt, constraint = self._prompt(state, [NEXT, ARROW]), OneOf((f"{NONE} ",))
             return Request(prompt, max_tokens=2, constraint=constraint, role="next")
         change = _change(command)
         prompt = self._prompt(state, [NEXT, *self._words([action]), ARROW])
@@ -142,7 +142,7 @@ class AlfworldFormat(PlaceBeliefs):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """``<steps> ->``: how many commands are left; fewer are better."""
         prompt = self._prompt(state, [STEPS, ARROW])
-        return Request(prompt, max_tokens=2, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(prompt, max_tokens=2, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -156,8 +156,8 @@ class AlfworldFormat(PlaceBeliefs):
         query = [ACT, *hint, ARROW]
         if action is not None:
             fixed = self._text(self._words([action]))
-            return Request(self._prompt(state, query), max_tokens=4, constraint=Choice((fixed,)), role="act")
-        constraint = Choice(self._options(here)) if here.tried or here.shown else Regex(self._pattern())
+            return Request(self._prompt(state, query), max_tokens=4, constraint=OneOf((fixed,)), role="act")
+        constraint = OneOf(self._options(here)) if here.tried or here.shown else Regex(self._pattern())
         return Request(self._prompt(state, query), max_tokens=4, constraint=constraint, role="act")
 
     def _words(self, actions: Sequence[Action]) -> list[str]:
@@ -188,7 +188,7 @@ class AlfworldFormat(PlaceBeliefs):
         del remaining
         options = tuple(self._text(self._words(path.actions)) for path in paths)
         most = max(len(option.split()) for option in options) + 1
-        return Request(self._prompt(state, [PLAN, ARROW]), most, constraint=Choice(options), role="select")
+        return Request(self._prompt(state, [PLAN, ARROW]), most, constraint=OneOf(options), role="select")
 
     # --- beliefs ----------------------------------------------------------------------------
 
@@ -203,14 +203,14 @@ class AlfworldFormat(PlaceBeliefs):
             options = {f"{word} ": Predicate("in", (kind, place)) for word, place in open_places.items()}
             if options:
                 prompt = self._prompt(state, [WHERE, kind, ARROW])
-                request = Request(prompt, max_tokens=2, constraint=Choice(tuple(options)), role="predict")
+                request = Request(prompt, max_tokens=2, constraint=OneOf(tuple(options)), role="predict")
                 found.append((request, options))
         return found
 
     def shut_request(self, state: Knowledge, place: str) -> Request:
         """``<shut> cabinet3 ->``: yes or no."""
         prompt = self._prompt(state, [IS_SHUT, receptacle_word(place), ARROW])
-        return Request(prompt, max_tokens=2, constraint=Choice((f"{YES} ", f"{NO} ")), role="predict")
+        return Request(prompt, max_tokens=2, constraint=OneOf((f"{YES} ", f"{NO} ")), role="predict")
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """What one sampled answer says of the predicates that were asked about.
@@ -226,7 +226,7 @@ class AlfworldFormat(PlaceBeliefs):
         return {p: p.args[1] == receptacle_name(word) for p in predicates if p.name == "in"}
 
 
-def _change(command: Command) -> str:
+def _change(command: AlfworldCommand) -> str:
     """A regular expression of what a command may change."""
     place = receptacle_word(command.place) if command.place else ""
     kind = kind_of(command.thing) if command.thing else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts.lexicon import MOST_STEPS
 from envs.alfworld.state import Knowledge
@@ -33,7 +33,7 @@ def switched_on(state: Knowledge, kind: str) -> Knowledge:
     return replace(state, marks=state.marks | {((lamps or [state.unseen_name(kind)])[0], "lit")})
 
 
-def hopeless(state: Knowledge, command: Command) -> bool:
+def hopeless(state: Knowledge, command: AlfworldCommand) -> bool:
     """Whether the agent need only look at its hand, or at the list of furniture, to know that a command fails."""
     if command.place and command.place not in state.layout.number:
         return True

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import AFTER, kind_of
@@ -19,7 +19,7 @@ from envs.alfworld.prompts.chat_text import messages, near
 from envs.alfworld.prompts.placing import PlaceBeliefs, free_choices, placed, was_tried, with_place
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SEARCHED, SHUT, Knowledge, Layout, as_state
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
@@ -36,7 +36,7 @@ _TOKENS_A_COMMAND, _TOKENS_A_RESULT, _REST = 26, 40, 40
 _ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
 
 
-class ChatFormat(PlaceBeliefs):
+class AlfworldChatFormat(PlaceBeliefs):
     """Chat messages: implements :class:`tape.protocols.prompt_format.PromptFormat` and the protocols of beliefs.
 
     Objects may be named or called by their kind; commands are read by kind, as predicates speak of them, and the
@@ -81,7 +81,7 @@ class ChatFormat(PlaceBeliefs):
         here = as_state(state)
         written, whole = items_of(text, "actions")
         whole = whole and set(fields_of(text)[0]) <= {"thought", "actions"} and len(written) <= MOST_PLANNED
-        commands: list[Command] = []
+        commands: list[AlfworldCommand] = []
         for action in written[:MOST_PLANNED]:
             try:
                 commands.append(self._command(here, action if isinstance(action, str) else ""))
@@ -90,7 +90,7 @@ class ChatFormat(PlaceBeliefs):
                 break
         return Plan(tuple(c.text for c in placed(here, commands)), valid=whole and bool(commands))
 
-    def _command(self, state: Knowledge, text: str) -> Command:
+    def _command(self, state: Knowledge, text: str) -> AlfworldCommand:
         """The command that a text is, on things of this house, by kind.
 
         Raises:
@@ -158,7 +158,7 @@ class ChatFormat(PlaceBeliefs):
             f'{facts}What comes of the command "{action}"{sure} given now? Answer with one of these lines: '
             f"{'; '.join(results)}"
         )
-        return Request(self._messages("next", here, ask), _TOKENS_A_RESULT, constraint=Choice(results), role="next")
+        return Request(self._messages("next", here, ask), _TOKENS_A_RESULT, constraint=OneOf(results), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
         """The state with what changes; None where nothing does.
@@ -187,7 +187,7 @@ class ChatFormat(PlaceBeliefs):
             raise InvalidOutputError(f"{written!r} cannot lead to {result[:80]!r}")
         return self._changed(state, command.of_kind, result)
 
-    def _changed(self, state: Knowledge, command: Command, result: str) -> Knowledge:
+    def _changed(self, state: Knowledge, command: AlfworldCommand, result: str) -> Knowledge:
         place, kind = command.place, command.thing
         held = bool(kind) and bool(state.holding) and kind_of(state.holding) == kind
         match command.verb:
@@ -216,7 +216,7 @@ class ChatFormat(PlaceBeliefs):
             f"Answer with a number from 0 to {MOST_COUNTED} ({MOST_COUNTED} if it is more)."
         )
         prompt = self._messages("score", as_state(state), ask)
-        return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(prompt, 4, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
@@ -251,7 +251,7 @@ class ChatFormat(PlaceBeliefs):
         Raises:
             InvalidOutputError: There is none, or it was tried in this very state while others are left.
         """
-        here, answer = as_state(state), parsed(chat_schema.ActAnswer, text, "no ActAnswer")
+        here, answer = as_state(state), parsed(chat_schema.AlfworldActAnswer, text, "no ActAnswer")
         command = with_place(here, self._command(here, answer.action), here.at)
         choices = [c for c in map(read_command, self._domain.offered(state) if here.tried else ()) if c is not None]
         if was_tried(here, command) and not all(was_tried(here, choice) for choice in choices):
@@ -278,13 +278,13 @@ class ChatFormat(PlaceBeliefs):
                 options = {place: Predicate("in", (kind, place)) for place in places}
                 ask = f"In which place not looked into is the {kind} most likely? Answer with the name of the place."
                 prompt = self._messages("predict", here, ask)
-                found.append((Request(prompt, 8, constraint=Choice(places), role="predict"), options))
+                found.append((Request(prompt, 8, constraint=OneOf(places), role="predict"), options))
         return found
 
     def shut_request(self, state: Knowledge, place: str) -> Request:
         """Ask for yes or no."""
         prompt = messages(state, f"Is {place} closed, as far as you can guess? Answer yes or no.")
-        return Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
+        return Request(prompt, 4, constraint=OneOf((_YES, _NO)), role="predict")
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """What one sampled answer says of the predicates that were asked about.
@@ -303,7 +303,7 @@ class ChatFormat(PlaceBeliefs):
 def worked() -> Examples:
     """A worked example of each role, in a house of things and places that no game has."""
     layout = Layout(Goal("pick_cool_then_place_in_recep", "melon", "rack"), ("counter 1", "fridge 1", "rack 1"))
-    shown = ChatFormat(AlfworldDomain(layout), examples={})
+    shown = AlfworldChatFormat(AlfworldDomain(layout), examples={})
     start = Knowledge.start(layout)
     seen = replace(start, at=("counter 1",), inside=frozenset({("melon 1", "counter 1")})).found("counter 1", BARE)
     held = replace(seen, inside=frozenset(), holding="melon 1")

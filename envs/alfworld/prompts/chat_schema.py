@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.kinds import LAMPS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 
@@ -60,7 +60,7 @@ _STRICT = ConfigDict(extra="forbid")
 _THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
 
 
-class ActAnswer(BaseModel):
+class AlfworldActAnswer(BaseModel):
     """A short thought and one command."""
 
     model_config = _STRICT
@@ -113,7 +113,7 @@ def act_model(actions: tuple[str, ...]) -> type[BaseModel]:
     return _model("ChosenAct", thought=_THOUGHT, action=(Literal[actions], ...))
 
 
-def results(command: Command, *, status: str = "", sure: bool = False, none: bool = False) -> tuple[str, ...]:
+def results(command: AlfworldCommand, *, status: str = "", sure: bool = False, none: bool = False) -> tuple[str, ...]:
     """What may come of a command, each after the command itself.
 
     Args:
@@ -137,7 +137,7 @@ def step_name(number: int) -> str:
     return f"step_{number}"
 
 
-def rollout_model(commands: Sequence[Command]) -> type[BaseModel]:
+def rollout_model(commands: Sequence[AlfworldCommand]) -> type[BaseModel]:
     """What comes of each of some commands, one field a command: no more and no fewer."""
     fields = {step_name(i): (Literal[results(command)], ...) for i, command in enumerate(commands, 1)}
     return _model("Rollout", **fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge
 from tape.lm.base import Message
@@ -56,7 +56,7 @@ def _named(thing: str) -> str:
     return kind_of(thing) if thing.endswith("?") else thing
 
 
-def near(state: Knowledge, command: Command) -> str:
+def near(state: Knowledge, command: AlfworldCommand) -> str:
     """Of what is known the part that decides whether a command is possible: the line of its place, and the hand."""
     at, held, *places = [line for line in described(state).splitlines()[1:] if line != "Places:"]
     about = [line.removeprefix("- ") for line in places if line.startswith(f"- {command.place}: ")]

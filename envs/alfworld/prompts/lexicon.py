@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.goal import LOOK, TWO, Goal
 from envs.alfworld.game.kinds import OBJECTS, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge
@@ -114,7 +114,7 @@ def state_words(state: Knowledge) -> list[str]:
     return words
 
 
-def command_words(command: Command) -> list[str]:
+def command_words(command: AlfworldCommand) -> list[str]:
     """``take apple fridge1``."""
     words = [command.verb]
     if command.thing:
@@ -124,9 +124,9 @@ def command_words(command: Command) -> list[str]:
     return words
 
 
-def read_commands(words: Sequence[str]) -> tuple[list[Command], bool]:
+def read_commands(words: Sequence[str]) -> tuple[list[AlfworldCommand], bool]:
     """The commands that words stand for, up to the first that is none; and whether that was all of them."""
-    found: list[Command] = []
+    found: list[AlfworldCommand] = []
     i = 0
     while i < len(words):
         verb = words[i]
@@ -136,7 +136,7 @@ def read_commands(words: Sequence[str]) -> tuple[list[Command], bool]:
             return found, False
         thing = parts[0] if shape[0] == "t" else ""
         place = receptacle_name(parts[-1]) if shape[-1] == "p" else ""
-        found.append(Command(verb, place, thing))
+        found.append(AlfworldCommand(verb, place, thing))
         i += 1 + len(shape)
     return found, True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.state import Knowledge, as_state
 from tape.lm.base import Request
@@ -33,7 +33,7 @@ class PlaceBeliefs(PromptFormat):
         return [*asked, *((self.shut_request(here, p.args[0]), [p]) for p in predicates if p.name == "shut")]
 
 
-def placed(state: Knowledge, commands: Sequence[Command]) -> list[Command]:
+def placed(state: Knowledge, commands: Sequence[AlfworldCommand]) -> list[AlfworldCommand]:
     """With the place of every lamp that is used, and without going to where one is."""
     at, found = state.at, []
     for command in commands:
@@ -45,7 +45,7 @@ def placed(state: Knowledge, commands: Sequence[Command]) -> list[Command]:
     return found
 
 
-def with_place(state: Knowledge, command: Command, at: tuple[str, ...]) -> Command:
+def with_place(state: Knowledge, command: AlfworldCommand, at: tuple[str, ...]) -> AlfworldCommand:
     """The same command; a lamp that is used without saying where is one in reach, where one is known or assumed."""
     if command.verb != "use" or command.place:
         return command
@@ -55,7 +55,7 @@ def with_place(state: Knowledge, command: Command, at: tuple[str, ...]) -> Comma
 
 
 def free_choices(
-    state: Knowledge, actions: Sequence[str], text: Callable[[Command], str] = lambda command: command.text
+    state: Knowledge, actions: Sequence[str], text: Callable[[AlfworldCommand], str] = lambda command: command.text
 ) -> tuple[str, ...]:
     """The texts of the commands that a free choice is left with.
 
@@ -79,6 +79,6 @@ def free_choices(
     return left or tuple(texts)
 
 
-def was_tried(state: Knowledge, command: Command) -> bool:
+def was_tried(state: Knowledge, command: AlfworldCommand) -> bool:
     """Whether a command was given before in this very state, however its object was called."""
     return not state.tried.isdisjoint((command.of_kind.text, with_place(state, command, state.at).of_kind.text))

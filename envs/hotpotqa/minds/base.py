@@ -75,7 +75,7 @@ class Reader(Protocol):
         """The answer that follows from the certified findings; None where every one was rejected."""
 
 
-class Verifier(Protocol):
+class HopVerifier(Protocol):
     """The judge of VALIDATE."""
 
     @property

@@ -51,7 +51,7 @@ class ChatMind:
 
     async def _new_query(self, task: HopTask, *, guess: bool) -> str | None:
         text = await self._tools.ask(prompts.query_request(task, guess))
-        query = " ".join(parsed(prompts.Query, text).query.split())
+        query = " ".join(parsed(prompts.HopQuery, text).query.split())
         return query if query and query not in task.queries else None
 
     async def find(self, task: HopTask) -> Find:

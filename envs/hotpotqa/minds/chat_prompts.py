@@ -17,7 +17,7 @@ from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.state import Certified
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Constraint, JsonSchema, Request
+from tape.lm.base import Constraint, JsonSchema, OneOf, Request
 from tape.protocols.prompt_format import turns
 from tape.protocols.search import Passage
 from tape.reading import parsed
@@ -40,14 +40,14 @@ _ANSWER: Any = (str, Field(max_length=LONGEST_ANSWER))
 _QUOTE: Any = (str, Field(max_length=LONGEST_QUOTE))
 
 
-class Query(BaseModel):
+class HopQuery(BaseModel):
     """A query, or a guess."""
 
     model_config = _STRICT
     query: str = Field(max_length=LONGEST_QUERY)
 
 
-class Answered(BaseModel):
+class AnsweredHop(BaseModel):
     """Why, and the answer."""
 
     model_config = _STRICT
@@ -218,7 +218,7 @@ def query_request(task: HopTask, guess: bool = False) -> Request:
     )
     parts = [f"Question: {task.sub_question}", _listed("Queries tried without success:", task.queries), ask]
     shots = [(f"Question: {_EXAMPLE_SUBS[0]}\n\n{ask}", json.dumps({"query": "Osprey Bridge designer"}))]
-    return _request("query", [] if guess else shots, parts, JsonSchema(Query), 60)
+    return _request("query", [] if guess else shots, parts, JsonSchema(HopQuery), 60)
 
 
 def _ask_answer(question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> list[str]:
@@ -238,7 +238,7 @@ def answer_request(question: str, findings: Sequence[Certified], rejected: Seque
     shot = _joined(_ask_answer(_EXAMPLE_QUESTION, _EXAMPLE_FINDINGS, ()))
     answer = {"reason": "The designer of the Osprey Bridge is Ingrid Lund, who was born in Norway.", "answer": "Norway"}
     parts = _ask_answer(question, findings, rejected)
-    return _request("answer", [(shot, json.dumps(answer))], parts, JsonSchema(Answered), 140)
+    return _request("answer", [(shot, json.dumps(answer))], parts, JsonSchema(AnsweredHop), 140)
 
 
 def read_answer(text: str) -> str:
@@ -247,7 +247,7 @@ def read_answer(text: str) -> str:
     Raises:
         InvalidOutputError: It cannot be read.
     """
-    return " ".join(parsed(Answered, text).answer.split())
+    return " ".join(parsed(AnsweredHop, text).answer.split())
 
 
 # --- verifying ----------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def supports_request(sub_question: str, finding: str, passage: Passage) -> Reque
     right, other = _EXAMPLE_PASSAGES
     cases = ((right, "Ingrid Lund", YES), (other, "Paul Sauer", NO))
     shots = [(_joined(_supports(where, _EXAMPLE_SUBS[0], said)), verdict) for where, said, verdict in cases]
-    return _request("validate", shots, _supports(passage, sub_question, finding), Choice((YES, NO)), 3)
+    return _request("validate", shots, _supports(passage, sub_question, finding), OneOf((YES, NO)), 3)
 
 
 def _consistent(question: str, findings: Sequence[Certified], answer: str) -> list[str]:
@@ -282,4 +282,4 @@ def consistent_request(question: str, findings: Sequence[Certified], answer: str
     """Ask whether an answer follows from the chain."""
     cases = (("Norway", YES), ("Ingrid Lund", NO))
     shots = [(_joined(_consistent(_EXAMPLE_QUESTION, _EXAMPLE_FINDINGS, said)), verdict) for said, verdict in cases]
-    return _request("validate", shots, _consistent(question, findings, answer), Choice((YES, NO)), 3)
+    return _request("validate", shots, _consistent(question, findings, answer), OneOf((YES, NO)), 3)

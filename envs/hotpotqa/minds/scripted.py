@@ -93,7 +93,7 @@ def misread(rng: random.Random, kind: str, task: HopTask, right: Find, passage: 
 
 
 class ScriptedVerifier:
-    """Implements :class:`envs.hotpotqa.minds.base.Verifier`."""
+    """Implements :class:`envs.hotpotqa.minds.base.HopVerifier`."""
 
     how: ClassVar[How] = "deterministic"
     answers_by: ClassVar[How] = "filter"

@@ -13,9 +13,9 @@ from envs.hotpotqa.evidence import reading_order
 from envs.hotpotqa.prompts import chat_schema as schema
 from envs.hotpotqa.prompts import chat_text as texts
 from envs.hotpotqa.setting import Setting
-from envs.hotpotqa.state import Claim, QaState, Searched, as_state
+from envs.hotpotqa.state import HopClaim, QaState, Searched, as_state
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, number_request, offered_text, turns
@@ -88,7 +88,7 @@ class ChatQaFormat(PromptFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask how good the end of a plan is."""
         prompt = self._messages(as_state(state), texts.ASK_SCORE, "score")
-        return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(prompt, 3, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
@@ -126,13 +126,13 @@ class ChatQaFormat(PromptFormat):
     def answer_request(self, state: QaState) -> Request:
         """Ask for the answer at a limit."""
         prompt = self._messages(state, texts.ASK_ANSWER, "answer")
-        return Request(prompt, ANSWER_TOKENS, constraint=JsonSchema(schema.FinalAnswer), role="answer")
+        return Request(prompt, ANSWER_TOKENS, constraint=JsonSchema(schema.AnswerAtLimit), role="answer")
 
     def longest_answer_request(self) -> Request:
         """With as much of everything as is shown."""
         words, line = filler(texts.LONGEST_LIST), filler(texts.LONGEST_LINE)
         searched = (Searched(words, (Passage("0", "x", filler(texts.LONGEST_PARAGRAPHS)),)),)
-        state = QaState(self._setting.question, (), searched, (Claim(1, words, "x", "x", 1),), line, note=line)
+        state = QaState(self._setting.question, (), searched, (HopClaim(1, words, "x", "x", 1),), line, note=line)
         return self.answer_request(state)
 
     def read_answer(self, text: str) -> str:
@@ -141,7 +141,7 @@ class ChatQaFormat(PromptFormat):
         Raises:
             InvalidOutputError: It cannot be read.
         """
-        return parsed(schema.FinalAnswer, text, "no answer").answer.strip()
+        return parsed(schema.AnswerAtLimit, text, "no answer").answer.strip()
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""

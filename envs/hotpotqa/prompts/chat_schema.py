@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from envs.hotpotqa.actions import FINISH, Answer, Find, Finish, Parsed, Search
+from envs.hotpotqa.actions import FINISH, Find, Finish, HotpotAnswer, ParagraphSearch, Parsed
 
 MOST_ACTIONS = 12
 """Actions of a plan."""
@@ -45,7 +45,7 @@ class FinishStep(BaseModel):
     do: Literal["finish"]
 
 
-class FinalAnswer(BaseModel):
+class AnswerAtLimit(BaseModel):
     """The answer at a limit."""
 
     model_config = _STRICT
@@ -94,11 +94,11 @@ def as_action(step: Any, hop: int) -> Parsed:
     """What a step does; a finding is that of a hop, and the next hop asks about it."""
     match step.do:
         case "search":
-            return Search(step.query)
+            return ParagraphSearch(step.query)
         case "find":
             return Find(hop, step.answer.strip(), step.title, step.answer.strip(), step.question.strip())
         case "answer":
-            return Answer(step.answer)
+            return HotpotAnswer(step.answer)
         case _:
             return Finish()
 
@@ -106,7 +106,7 @@ def as_action(step: Any, hop: int) -> Parsed:
 def as_step(action: Parsed, quote: str = "") -> dict[str, str]:
     """An action as a model writes it."""
     match action:
-        case Search(query):
+        case ParagraphSearch(query):
             return {"do": "search", "query": query}
         case Find():
             return {
@@ -116,7 +116,7 @@ def as_step(action: Parsed, quote: str = "") -> dict[str, str]:
                 "answer": action.finding,
                 "title": action.title,
             }
-        case Answer(text):
+        case HotpotAnswer(text):
             return {"do": "answer", "answer": text}
         case _:
             return {"do": FINISH}

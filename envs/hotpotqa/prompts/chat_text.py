@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Search
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.state import QaState, Searched
 from tape.budget import in_units
@@ -95,8 +95,8 @@ def examples(role: str, searches: bool) -> tuple[tuple[str, str], ...]:
     first, second = (as_step(found, _QUOTES[found]) for found in (_FIRST, _SECOND))
     text = described(state, passages, {"steps": 9}, searches)
     if role == "plan":
-        steps = [first, as_step(Search("Ingrid Lund born"))] if searches else [first, second]
-        ends = [] if searches else [as_step(Answer("Norway")), as_step(Finish())]
+        steps = [first, as_step(ParagraphSearch("Ingrid Lund born"))] if searches else [first, second]
+        ends = [] if searches else [as_step(HotpotAnswer("Norway")), as_step(Finish())]
         return ((f"{text}\n\n{ASK_PLAN}", _written(_THOUGHT, steps=[*steps, *ends])),)
     if role == "act":
         thought = "The first paragraph says who drew the plans of the bridge."

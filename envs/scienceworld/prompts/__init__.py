@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.scienceworld.prompts.chat import ChatFormat
+from envs.scienceworld.prompts.chat import ScienceChatFormat
 from tape.errors import UnknownNameError
 from tape.protocols.prompt_format import PromptFormat
 
@@ -17,5 +17,5 @@ def prompt_format(name: str) -> PromptFormat:
         UnknownNameError: There is no such format.
     """
     if name in ("chat", SIMULATED):
-        return ChatFormat()
+        return ScienceChatFormat()
     raise UnknownNameError("ScienceWorld prompt format", name, ("chat",))

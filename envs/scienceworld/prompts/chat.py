@@ -15,7 +15,7 @@ from envs.scienceworld.prompts.chat_text import messages
 from envs.scienceworld.reading import write_room
 from envs.scienceworld.state import MOST_HISTORY, ScienceState, ScienceTask
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
@@ -34,7 +34,7 @@ _YES, _NO = "yes", "no"
 _COMMAND: TypeAdapter[str] = TypeAdapter(chat_schema.CommandText)
 
 
-class ChatFormat(PromptFormat):
+class ScienceChatFormat(PromptFormat):
     """Chat messages for general models.
 
     Args:
@@ -111,7 +111,7 @@ class ChatFormat(PromptFormat):
             "nothing, little, half, most, or complete."
         )
         prompt = self._messages("score", state, ask)
-        return Request(prompt, 4, constraint=Choice(tuple(SCORES)), role="score"), SCORES
+        return Request(prompt, 4, constraint=OneOf(tuple(SCORES)), role="score"), SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
@@ -129,7 +129,7 @@ class ChatFormat(PromptFormat):
                 claim = f"{predicate.args[0]} {_GUESSED[predicate.name]}"
                 ask = f"Will it be so when a plan comes to need it: {claim}? Answer yes or no."
                 prompt = self._messages("predict", state, ask)
-                request = Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
+                request = Request(prompt, 4, constraint=OneOf((_YES, _NO)), role="predict")
                 asked.append((request, [predicate]))
         return asked
 
@@ -170,7 +170,7 @@ class ChatFormat(PromptFormat):
             InvalidOutputError: There is none.
         """
         del state
-        answer = parsed(chat_schema.ActAnswer, text)
+        answer = parsed(chat_schema.ScienceActAnswer, text)
         return answer.thought, answer.action
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
@@ -179,7 +179,7 @@ class ChatFormat(PromptFormat):
         ask = f"Which of these plans completes the task within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(number) for number in range(1, len(paths) + 1))
         prompt = self._messages("select", state, ask, remaining)
-        return Request(prompt, 3, constraint=Choice(options), role="select")
+        return Request(prompt, 3, constraint=OneOf(options), role="select")
 
 
 def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceState:
@@ -232,7 +232,7 @@ def worked() -> Examples:
         score=100,
         done=True,
     )
-    shown = ChatFormat(examples={})
+    shown = ScienceChatFormat(examples={})
     command = "pick up red shell"
     taken = chat_schema.NextAnswer(command=command, valid=True, room="boathouse", gone=[shell], carry=[shell], score=50)
     left = {"steps": 8}

@@ -74,7 +74,7 @@ class NextAnswer(BaseModel):
     over: bool = False
 
 
-class ActAnswer(BaseModel):
+class ScienceActAnswer(BaseModel):
     """A short thought and one command, as they are read."""
 
     model_config = _STRICT

@@ -25,7 +25,7 @@ _ROUTINE = re.compile(r"^(?:look around|inventory|wait1?|\d+)$")
 
 
 @dataclass(frozen=True)
-class Rates:
+class ScienceErrorRates:
     """Error rates, each in [0, 1].
 
     Attributes:
@@ -46,7 +46,7 @@ class Rates:
     alike: bool = field(default=False, repr=False)
 
     @classmethod
-    def parse(cls, query: str) -> Rates:
+    def parse(cls, query: str) -> ScienceErrorRates:
         """Read ``errors=0.1&verdicts=0.05&seed=1``; one rate alone, ``errors``, stands for all three.
 
         Raises:
@@ -131,7 +131,7 @@ def _with_another(text: str, prompt: Prompt, rng: random.Random) -> str:
 def distorted(
     items: Sequence[tuple[int, str]],
     prompt: Prompt,
-    rates: Rates,
+    rates: ScienceErrorRates,
     own: random.Random,
     wrong: Callable[[str, int, random.Random], str],
 ) -> list[str]:

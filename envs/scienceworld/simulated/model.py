@@ -15,15 +15,15 @@ from dataclasses import replace
 
 from envs.scienceworld.commands import reach
 from envs.scienceworld.gold import GoldStep, gold_path, position, predicates
-from envs.scienceworld.predicates import Shown
+from envs.scienceworld.predicates import ShownState
 from envs.scienceworld.prompts import SIMULATED
 from envs.scienceworld.simulated import verdicts
-from envs.scienceworld.simulated.errors import Rates, distorted, wrong_action, wrong_predicate
+from envs.scienceworld.simulated.errors import ScienceErrorRates, distorted, wrong_action, wrong_predicate
 from envs.scienceworld.simulated.moves import next_actions, place, toward
 from envs.scienceworld.simulated.predictions import predicted
 from envs.scienceworld.simulated.reading import Prompt, read_prompt
 from tape.errors import UnknownNameError
-from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Request, Usage
+from tape.lm.base import Completion, JsonSchema, LanguageModel, OneOf, Request, Usage
 from tape.lm.price import FREE, TokenPrice
 from tape.protocols.predicates import Predicate
 
@@ -35,7 +35,7 @@ _HINT = re.compile(r"Your plan goes on with: (.+?)\. Keep to it")
 _AIM = re.compile(r"^Write the one action that brings this about or comes nearest to it: (.+)$", re.MULTILINE)
 
 
-class SimulatedLM:
+class SimulatedScienceLM:
     """Implements :class:`tape.lm.base.LanguageModel`.
 
     Equal requests have equal answers, those at temperature 0 whatever their seed.
@@ -48,7 +48,7 @@ class SimulatedLM:
     prompt_format = SIMULATED
     price: TokenPrice | None = FREE
 
-    def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:
+    def __init__(self, rates: ScienceErrorRates, name: str = "simulated:scienceworld") -> None:
         self.rates, self.name = rates, name
         self.identity = f"simulated:scienceworld@3 {rates}{' alike' * rates.alike}"
 
@@ -80,7 +80,7 @@ class SimulatedLM:
         """All probability on its answer."""
         answers = []
         for request in requests:
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             reply = self._reply(request, read_prompt(request), self._chance(request, 0))
             weights = tuple(float(option == reply) for option in request.constraint.options)
             answers.append((weights, Usage(self.prompt_tokens(request), 1)))
@@ -172,7 +172,7 @@ class SimulatedLM:
         return rng.choice(words) if rng.random() < self.rates.predictions else right
 
     def _select(self, prompt: Prompt, steps: tuple[GoldStep, ...], request: Request, rng: random.Random) -> str:
-        assert isinstance(request.constraint, Choice)
+        assert isinstance(request.constraint, OneOf)
         options = request.constraint.options
         if rng.random() < self.rates.predictions:
             return rng.choice(options)
@@ -187,7 +187,7 @@ class SimulatedLM:
         holds = False
         if asked:
             predicate = reach(asked[1]) if asked[2] == "within reach" else Predicate("open", (asked[1],))
-            holds = any(Shown(step.before).get(predicate) is True for step in steps)
+            holds = any(ShownState(step.before).get(predicate) is True for step in steps)
         return "yes" if holds != (rng.random() < self.rates.predictions) else "no"
 
     # --- SDP's operators --------------------------------------------------------------------
@@ -234,4 +234,4 @@ def open_simulated(argument: str) -> LanguageModel:
     what, _, query = argument.partition("?")
     if what != "scienceworld":
         raise UnknownNameError("simulated model", what, ("scienceworld",))
-    return SimulatedLM(Rates.parse(query), f"simulated:{argument}")
+    return SimulatedScienceLM(ScienceErrorRates.parse(query), f"simulated:{argument}")

@@ -8,7 +8,7 @@ import re
 from envs.scienceworld.changes import MEASURED
 from envs.scienceworld.gold import GoldStep
 from envs.scienceworld.predicates import meaning
-from envs.scienceworld.simulated.errors import Rates
+from envs.scienceworld.simulated.errors import ScienceErrorRates
 from envs.scienceworld.simulated.reading import Prompt
 from envs.scienceworld.things import plain
 
@@ -50,7 +50,9 @@ def anything(prompt: Prompt) -> str:
     return f"The agent is in the {plain(prompt.room or 'hallway')}"
 
 
-def verdict(prompt: Prompt, steps: tuple[GoldStep, ...], rates: Rates, rng: random.Random) -> tuple[int, str]:
+def verdict(
+    prompt: Prompt, steps: tuple[GoldStep, ...], rates: ScienceErrorRates, rng: random.Random
+) -> tuple[int, str]:
     """Give k and a reason, with errors: each predicate's verdict is turned round at the rate of wrong verdicts."""
     observed, action = prompt.field("observation"), prompt.field("action")
     k = 0

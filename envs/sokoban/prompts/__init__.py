@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.chat import SokobanChatFormat
 from envs.sokoban.prompts.compact import CompactFormat
 from tape.protocols.prompt_format import PromptFormat, picking
 
 prompt_format: Callable[[SokobanDomain, str], PromptFormat] = picking(
-    {"compact": CompactFormat, "chat": ChatFormat}, "Sokoban"
+    {"compact": CompactFormat, "chat": SokobanChatFormat}, "Sokoban"
 )
 """The prompts of a level in a prompt format."""

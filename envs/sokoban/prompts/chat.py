@@ -16,7 +16,7 @@ from envs.sokoban.prompts.chat_schema import MAX_PLAN, act_model, outcome_model,
 from envs.sokoban.prompts.intention import announced_move
 from envs.sokoban.state import State
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, number_request, offered_text, states_along
@@ -38,7 +38,7 @@ MOVE_TOKENS = 8
 """For a move in an indented list."""
 
 
-class ChatFormat(PromptFormat):
+class SokobanChatFormat(PromptFormat):
     """Chat messages for general models."""
 
     def __init__(self, domain: SokobanDomain) -> None:
@@ -128,7 +128,7 @@ class ChatFormat(PromptFormat):
     def score_request(self, state: AbstractState) -> tuple[Request, Mapping[str, float]]:
         """Ask for one word."""
         prompt = self._messages(state, texts.SCORE_TASK, "score")
-        return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(prompt, 4, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: AbstractState, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""

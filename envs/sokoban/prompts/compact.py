@@ -10,12 +10,12 @@ from envs.sokoban.domain import SokobanDomain, as_state
 from envs.sokoban.prompts import compact_text as compact
 from envs.sokoban.state import ACTIONS, State
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Choice, Regex, Request
+from tape.lm.base import OneOf, Regex, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
 
-_SCORE_CHOICE = Choice(tuple(compact.text([word]) for word in compact.SCORES))
+_SCORE_CHOICE = OneOf(tuple(compact.text([word]) for word in compact.SCORES))
 _SCORE_VALUES = {compact.text([word]): value for word, value in compact.SCORES.items()}
 _THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
 
@@ -109,4 +109,4 @@ class CompactFormat(PromptFormat):
         prompt = self._prompt(state, compact.plan_query(self._steps(remaining)))
         most = max(len(path.actions) for path in paths) + 1
         options = tuple(compact.text(path.actions) for path in paths)
-        return Request(prompt, max_tokens=most, constraint=Choice(options), role="select")
+        return Request(prompt, max_tokens=most, constraint=OneOf(options), role="select")

@@ -17,8 +17,8 @@ from envs.travelplanner.prompts.common import TripFormat
 from envs.travelplanner.prompts.example import ACT, BOOKED, EXAMPLE, PLAN
 from envs.travelplanner.slots import CHECK, RENDER, WAYS, Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Option, conflicting
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from envs.travelplanner.trip import TripOption, conflicting
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
 from tape.protocols.prompt_format import Examples, OfferedPath, asked, number_request, offered_text, turns
@@ -105,11 +105,11 @@ class ChatTripFormat(TripFormat):
         parts = [self._task(), f"Booked so far:\n{self._so_far(state)}", ask]
         return turns(RULES, self._examples.get(role, ()), "\n\n".join(parts))
 
-    def _listed(self, options: Sequence[Option]) -> str:
+    def _listed(self, options: Sequence[TripOption]) -> str:
         return "\n".join(f"- {option.name} ({self._facts(option)})" for option in options)
 
     @staticmethod
-    def _facts(option: Option) -> str:
+    def _facts(option: TripOption) -> str:
         facts = [dollars(option.cost)]
         if isinstance(option.offer, Flight):
             facts += ["flight"]
@@ -152,7 +152,7 @@ class ChatTripFormat(TripFormat):
                 found.setdefault(slot.group, []).append(slot)
         return found
 
-    def _shown(self, state: TripState, slots: Sequence[Slot], most: int = SHOWN) -> list[Option]:
+    def _shown(self, state: TripState, slots: Sequence[Slot], most: int = SHOWN) -> list[TripOption]:
         """The options of a group that are listed: the cheapest, and the cheapest of each mode and each cuisine."""
         used = set(self._trip.in_group(state, slots[0]))
         left = [
@@ -195,7 +195,7 @@ class ChatTripFormat(TripFormat):
         """Whether an itinerary is good is computed; the model can only agree."""
         value = 1.0 if self._domain.covered(state) else -1.0
         prompt = (Message("user", "The itinerary has been checked. Answer with the word done."),)
-        return Request(prompt, 3, constraint=Choice(("done",)), role="score"), {"done": value}
+        return Request(prompt, 3, constraint=OneOf(("done",)), role="score"), {"done": value}
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""

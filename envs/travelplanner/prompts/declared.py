@@ -12,7 +12,7 @@ from envs.travelplanner.domain import as_state
 from envs.travelplanner.prompts.common import TripFormat
 from envs.travelplanner.proposal import first_complete
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Forced, Request
+from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request
 
@@ -37,7 +37,7 @@ class DeclaredTripFormat(TripFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """An itinerary without the required cuisines is hopeless, every other one done."""
         value = 1.0 if self._domain.covered(state) else -1.0
-        return Request("score", 1, constraint=Choice(("done",)), role="score"), {"done": value}
+        return Request("score", 1, constraint=OneOf(("done",)), role="score"), {"done": value}
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
@@ -47,7 +47,7 @@ class DeclaredTripFormat(TripFormat):
         if action is not None:
             return Request(f"act: {action}", 100, constraint=Forced(action), role="act")
         options = list(dict.fromkeys([*plan[:1], *self.choices(state)])) or [_GIVE_UP]
-        return Request("act", 100, constraint=Choice(tuple(options)), role="act")
+        return Request("act", 100, constraint=OneOf(tuple(options)), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The text is the action."""

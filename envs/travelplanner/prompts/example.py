@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, Restaurant, Stay, World
-from envs.travelplanner.query import Constraints, Query
+from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, OfferWorld, Restaurant, Stay
+from envs.travelplanner.query import Constraints, TripQuery
 from envs.travelplanner.trip import Trip
 
 _HOME, _CITY = "Faro", "Evora"
@@ -25,7 +25,7 @@ _TO_FILL = ("day 3 lunch", "day 3 dinner", "day 1 attraction", "day 2 attraction
 
 
 def _trip() -> Trip:
-    query = Query(
+    query = TripQuery(
         id="worked-example",
         origin=_HOME,
         destination=_CITY,
@@ -38,7 +38,7 @@ def _trip() -> Trip:
         level="medium",
     )
     ways = ((_HOME, _CITY, "2031-06-02", "F77"), (_CITY, _HOME, "2031-06-04", "F78"))
-    world = World(
+    world = OfferWorld(
         flights=tuple(Flight(name, origin, to, date, 19_000) for origin, to, date, name in ways),
         grounds=tuple(
             Ground(name, origin, to, price)

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.house import House
 from envs.alfworld.game.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
@@ -101,7 +101,7 @@ def _play_on(rng: random.Random, world: World) -> None:
         world.do(world.possible(rng))
 
 
-def _ask_plans(rng: random.Random, row: Sequence, plan: tuple[Command, ...]) -> None:
+def _ask_plans(rng: random.Random, row: Sequence, plan: tuple[AlfworldCommand, ...]) -> None:
     words = [word for command in plan for word in command_words(command)]
     row.query([PLAN, ARROW], words)
     row.query([ACT, ARROW], command_words(plan[0]))
@@ -110,7 +110,7 @@ def _ask_plans(rng: random.Random, row: Sequence, plan: tuple[Command, ...]) -> 
     row.query([STEPS, ARROW], [str(min(len(plan), MOST_STEPS))])
 
 
-def change_words(world: World, command: Command) -> list[str]:
+def change_words(world: World, command: AlfworldCommand) -> list[str]:
     """What a command changes, in words; it is undone in no way, so give a world that may change.
 
     ``none`` where it cannot be done.
@@ -128,7 +128,9 @@ def change_words(world: World, command: Command) -> list[str]:
     return ["lit", command.thing] if command.verb == "use" else [_CHANGE[command.verb], command.thing]
 
 
-def _ask_next(rng: random.Random, row: Sequence, world: World, state: Knowledge, plan: tuple[Command, ...]) -> None:
+def _ask_next(
+    rng: random.Random, row: Sequence, world: World, state: Knowledge, plan: tuple[AlfworldCommand, ...]
+) -> None:
     """What the plan's next command leads to, and some others, possible or not, each from this same moment."""
     asked = {plan[0], *(world.possible(rng) for _ in range(6))}
     for command in sorted(asked, key=lambda c: c.text):
@@ -137,7 +139,7 @@ def _ask_next(rng: random.Random, row: Sequence, world: World, state: Knowledge,
         row.query([NEXT, *command_words(command), ARROW], change_words(world.twin(), command))
 
 
-def _is_known(state: Knowledge, command: Command) -> bool:
+def _is_known(state: Knowledge, command: AlfworldCommand) -> bool:
     """Whether it is known or assumed if the object is where it would be taken or used."""
     if command.verb == "take":
         return state.of(command.place) in SEARCHED or any(place == command.place for _, place in state.assumed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.goal import LOOK, TWO
 from envs.alfworld.game.kinds import AFTER, TREATMENTS, kind_of
 from envs.alfworld.state import Layout
@@ -37,48 +37,48 @@ class _Draft:
 
     def __init__(self, scene: Scene) -> None:
         self._scene, self.at, self._closed = scene, scene.at, set(scene.closed)
-        self.commands: list[Command] = []
+        self.commands: list[AlfworldCommand] = []
 
     def go(self, place: str) -> None:
         if place not in self.at:
-            self.commands.append(Command("go", place))
+            self.commands.append(AlfworldCommand("go", place))
             self.at = self._scene.layout.reached_with(place)
 
     def reach_into(self, place: str) -> None:
         self.go(place)
         if place in self._closed:
-            self.commands.append(Command("open", place))
+            self.commands.append(AlfworldCommand("open", place))
             self._closed.discard(place)
 
     def take(self, thing: str, place: str) -> None:
         self.reach_into(place)
-        self.commands.append(Command("take", place, thing))
+        self.commands.append(AlfworldCommand("take", place, thing))
 
     def treat(self, verb: str, thing: str, place: str) -> None:
         self.go(place)
-        self.commands.append(Command(verb, place, thing))
+        self.commands.append(AlfworldCommand(verb, place, thing))
 
     def put(self, thing: str, place: str) -> None:
         self.reach_into(place)
-        self.commands.append(Command("put", place, thing))
+        self.commands.append(AlfworldCommand("put", place, thing))
 
     def use(self, lamp: str, place: str) -> None:
         self.go(place)
-        self.commands.append(Command("use", thing=lamp))
+        self.commands.append(AlfworldCommand("use", thing=lamp))
 
 
-def best_plan(scene: Scene) -> tuple[Command, ...] | None:
+def best_plan(scene: Scene) -> tuple[AlfworldCommand, ...] | None:
     """The fewest commands to the goal; of equally many the first in the layout's order. None if there is no way."""
     drafts = list(_drafts(scene))
     number = scene.layout.number
 
-    def order(plan: tuple[Command, ...]) -> tuple[int, list[tuple[int, str]]]:
+    def order(plan: tuple[AlfworldCommand, ...]) -> tuple[int, list[tuple[int, str]]]:
         return len(plan), [(number.get(c.place, -1), c.verb) for c in plan]
 
     return min(drafts, key=order, default=None)
 
 
-def _drafts(scene: Scene) -> Iterable[tuple[Command, ...]]:
+def _drafts(scene: Scene) -> Iterable[tuple[AlfworldCommand, ...]]:
     goal = scene.layout.goal
     if scene.holding and scene.holding != goal.thing:
         return
@@ -100,7 +100,7 @@ def _objects(scene: Scene) -> list[tuple[str, str, tuple[str, ...]]]:
     return [pair for pair in scene.pairs if pair[0] == thing]
 
 
-def _look(scene: Scene, thing: str, place: str) -> Iterable[tuple[Command, ...]]:
+def _look(scene: Scene, thing: str, place: str) -> Iterable[tuple[AlfworldCommand, ...]]:
     for kind, stand, marks in scene.pairs:
         if kind != scene.layout.goal.target:
             continue
@@ -120,7 +120,7 @@ def _look(scene: Scene, thing: str, place: str) -> Iterable[tuple[Command, ...]]
                 yield tuple(draft.commands)
 
 
-def _put_one(scene: Scene, thing: str, place: str, marks: tuple[str, ...]) -> Iterable[tuple[Command, ...]]:
+def _put_one(scene: Scene, thing: str, place: str, marks: tuple[str, ...]) -> Iterable[tuple[AlfworldCommand, ...]]:
     goal = scene.layout.goal
     treatment = goal.treatment
     needed = treatment is not None and AFTER[treatment] not in marks
@@ -136,7 +136,7 @@ def _put_one(scene: Scene, thing: str, place: str, marks: tuple[str, ...]) -> It
             yield tuple(draft.commands)
 
 
-def _two(scene: Scene) -> Iterable[tuple[Command, ...]]:
+def _two(scene: Scene) -> Iterable[tuple[AlfworldCommand, ...]]:
     goal = scene.layout.goal
     for target in _of_kind(scene, goal.target):
         there = sum(place == target for kind, place, _ in scene.pairs if kind == goal.thing)

@@ -7,7 +7,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import replace
 
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.house import House
 from envs.alfworld.game.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 from envs.alfworld.rules import meant
@@ -54,7 +54,7 @@ class World:
         others = frozenset(pair for pair in known.inside if pair[1] != receptacle)
         self.known = replace(known, inside=others | there)
 
-    def do(self, command: Command) -> bool:
+    def do(self, command: AlfworldCommand) -> bool:
         """Do a command, the object by its kind; False, and nothing changes, where it cannot be done."""
         place, known = command.place, self.known
         if command.verb == "go":
@@ -81,7 +81,7 @@ class World:
             return self._use(command)
         return self._handle(command)
 
-    def _use(self, command: Command) -> bool:
+    def _use(self, command: AlfworldCommand) -> bool:
         places = {command.place} & set(self.known.at) if command.place else self.known.at
         for thing, where in sorted(self.inside):
             if kind_of(thing) == command.thing in LAMPS and where in places:
@@ -89,7 +89,7 @@ class World:
                 return True
         return False
 
-    def _handle(self, command: Command) -> bool:
+    def _handle(self, command: AlfworldCommand) -> bool:
         known, place = self.known, command.place
         if place not in known.at:
             return False
@@ -150,26 +150,26 @@ class World:
         """Look into some receptacles."""
         chosen = rng.sample(self.layout.receptacles, rng.randint(0, min(most, len(self.layout.receptacles))))
         for receptacle in chosen:
-            self.do(Command("go", receptacle))
+            self.do(AlfworldCommand("go", receptacle))
             if receptacle in self.closed and receptacle in self.known.at and rng.random() < 0.85:
-                self.do(Command("open", receptacle))
+                self.do(AlfworldCommand("open", receptacle))
                 if rng.random() < 0.15:
-                    self.do(Command("close", receptacle))
+                    self.do(AlfworldCommand("close", receptacle))
 
-    def possible(self, rng: random.Random) -> Command:
+    def possible(self, rng: random.Random) -> AlfworldCommand:
         """Some command that may or may not be possible here."""
         goal, known = self.layout.goal, self.known
         near = rng.choice(known.at) if known.at and rng.random() < 0.75 else rng.choice(self.layout.receptacles)
         verb = rng.choice(("go", "open", "close", "take", "take", "put", "put", "clean", "heat", "cool", "use"))
         if verb == "use":
-            return Command(
+            return AlfworldCommand(
                 verb, thing=goal.target if goal.target in goal.kinds else rng.choice(("desklamp", "floorlamp"))
             )
         if verb in ("go", "open", "close"):
             if verb == "go" and rng.random() < 0.8:
                 near = rng.choice(self.layout.receptacles)
-            return Command(verb, near)
+            return AlfworldCommand(verb, near)
         if verb in TREATMENTS:
             appliances = [r for r in self.layout.receptacles if kind_of(r) in ("sinkbasin", "microwave", "fridge")]
             near = rng.choice(appliances) if appliances and rng.random() < 0.6 else near
-        return Command(verb, near, goal.thing)
+        return AlfworldCommand(verb, near, goal.thing)

@@ -49,7 +49,7 @@ TAKEN = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RoleVerdict:
     """Whether a model is good enough for a role.
 
     Attributes:
@@ -76,10 +76,10 @@ class Advice:
     settings: Mapping[str, str]
     reasons: Mapping[str, str]
     notes: tuple[str, ...]
-    environment: Verdict
+    environment: RoleVerdict
 
 
-def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
+def verdict(record: RoleRecord | None, plans: int = 4) -> RoleVerdict:
     """Judge one role.
 
     Args:
@@ -87,10 +87,10 @@ def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
         plans: Plans that are sampled at once.
     """
     if record is not None and record.failure and record.n < FEWEST:
-        return Verdict(False, f"the model fails: {record.failure}")
+        return RoleVerdict(False, f"the model fails: {record.failure}")
     if record is None or record.n < FEWEST:
         figures = "not measured" if record is None or not record.n else f"only {record.n} cases"
-        return Verdict(None, figures)
+        return RoleVerdict(None, figures)
     low, high = record.interval
     share = record.right / record.n
     figures = f"{record.right} of {record.n} right ({low:.2f} to {high:.2f})"
@@ -99,18 +99,18 @@ def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
     chance = record.chance
     if chance is not None:
         if chance >= 1:
-            return Verdict(None, "there is nothing to choose")
+            return RoleVerdict(None, "there is nothing to choose")
         if low <= chance < share and record.n < FEWEST_CHOICES:
-            return Verdict(None, f"{figures}: too few to distinguish it from chance, {chance:.2f}")
+            return RoleVerdict(None, f"{figures}: too few to distinguish it from chance, {chance:.2f}")
         if low <= chance:
-            return Verdict(False, f"{figures}: not shown to be better than chance, {chance:.2f}")
+            return RoleVerdict(False, f"{figures}: not shown to be better than chance, {chance:.2f}")
         figures += f", chance {chance:.2f}"
     need, because = _need(record.role, plans), NEEDED.get(record.role, (0.0, "none is right"))[1]
     if record.role == "plan":
         because = f"else most samplings of {plans} plans hold no right one"
     if share < need or record.right == 0:
-        return Verdict(False, f"{figures}: {need:.2f} are needed, {because}")
-    return Verdict(True, figures)
+        return RoleVerdict(False, f"{figures}: {need:.2f} are needed, {because}")
+    return RoleVerdict(True, figures)
 
 
 def _need(role: str, plans: int) -> float:
@@ -172,7 +172,7 @@ class _Adviser:
             )
         return Advice(self._settings, self._reasons, tuple(self._notes), self._environment())
 
-    def _environment(self) -> Verdict:
+    def _environment(self) -> RoleVerdict:
         """The verdict on the weakest of the roles that the model keeps: the share right over what is needed."""
         config = self._config.model_copy(update=self._settings).resolved(self._env.domain)
         taken = {role for setting, value, roles in TAKEN if getattr(config, setting) == value for role in roles}
@@ -183,11 +183,11 @@ class _Adviser:
             if role not in taken
         }
         if not judged:
-            return Verdict(None, "no role is left to the model")
+            return RoleVerdict(None, "no role is left to the model")
         # What is not good enough comes before what is not judged.
         order = {False: 0, None: 1, True: 2}
         weakest, (found, _) = min(judged.items(), key=lambda item: (order[item[1][0].good], item[1][1]))
-        return Verdict(found.good, f"its weakest role is {weakest}: {found.why}")
+        return RoleVerdict(found.good, f"its weakest role is {weakest}: {found.why}")
 
     def _bad(self, role: str) -> str:
         """Why a role is to be taken from the model; empty where it is not."""

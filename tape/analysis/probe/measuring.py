@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tape.agents.base import Agent
-from tape.analysis.probe.record import Answer, FirstCall, Played, Probe, ProbeError, RoleRecord, fingerprint
+from tape.analysis.probe.record import CaseAnswer, FirstCall, PricedEpisode, Probe, ProbeError, RoleRecord, fingerprint
 from tape.analysis.roles import RoleMeasure, measure
 from tape.budget import Budget, Ledger
 from tape.budget.deadline import KIND as WALL
@@ -32,7 +32,7 @@ EPISODE_SHARE = 0.35
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProbeLimits:
     """How much is measured at most.
 
     Attributes:
@@ -63,7 +63,7 @@ class Prober:
         self,
         model: LanguageModel,
         probe: Probe,
-        limits: Limits,
+        limits: ProbeLimits,
         noted: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -180,7 +180,7 @@ class Prober:
         record.failure = found.failure
         for answered in found.answers:
             record.answers.append(
-                Answer(
+                CaseAnswer(
                     request=fingerprint(answered.case, self._model.identity),
                     valid=answered.judged.valid,
                     right=answered.judged.right,
@@ -230,7 +230,7 @@ class Prober:
         worst = [(record.worst_tokens, record.worst_usd) for record in self.probe.roles.values()]
         dear = [usd for _, usd in worst]
         known = most is not None and worst
-        self.probe.episode = Played(
+        self.probe.episode = PricedEpisode(
             task=task.id,
             settings=dict(settings),
             end_state=result.end_state,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tape.errors import TapeError, UnknownNameError
 from tape.protocols import Action, Environment, EnvironmentPlugin, State, Task
 from tape.protocols.prompt_format import PromptFormat
-from tape.protocols.role_cases import Judged, RoleCase, judged_by
+from tape.protocols.role_cases import JudgedAnswer, RoleCase, judged_by
 from tape.seeds import derive
 
 MOST_WALK = 4
@@ -129,23 +129,23 @@ def _plan(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number
     task = tasks[number]
     form, start = _begun(plugin, task, prompts)
 
-    def judge(text: str) -> Judged:
+    def judge(text: str) -> JudgedAnswer:
         plan = form.read_plan(start, text)
         if not plan.valid or not plan.actions:
-            return Judged(False, False, "no plan")
+            return JudgedAnswer(False, False, "no plan")
         env = _at(plugin, task, ())
         shown = " ".join(plan.actions)[:160]
         for action in plan.actions[: task.budget.get("steps")]:
             domain = env.domain
             if domain.destructive(action):
-                return Judged(True, False, f"{shown}: not tried, it may destroy something")
+                return JudgedAnswer(True, False, f"{shown}: not tried, it may destroy something")
             try:
                 _step(env, action)
             except TapeError as error:
-                return Judged(True, False, f"{shown}: {error}"[:200])
+                return JudgedAnswer(True, False, f"{shown}: {error}"[:200])
             if env.success():
-                return Judged(True, True)
-        return Judged(True, False, shown)
+                return JudgedAnswer(True, True)
+        return JudgedAnswer(True, False, shown)
 
     return RoleCase("plan", f"{seed}-{number}", form.plan_request(start, dict(task.budget)), judge, "")
 

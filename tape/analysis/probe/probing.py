@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from tape.analysis.probe.advice import FEWEST, Advice, advise
-from tape.analysis.probe.measuring import EPISODE_SHARE, Limits, Prober
+from tape.analysis.probe.measuring import EPISODE_SHARE, ProbeLimits, Prober
 from tape.analysis.probe.own import cases_of
 from tape.analysis.probe.record import Probe, ProbeError, fingerprint, keep, kept
 from tape.engine.settings import TapeConfig
@@ -24,7 +24,7 @@ Noted = Callable[[Probe], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ProbeWanted:
     """What is to be probed.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wanted:
     plugin: EnvironmentPlugin
     environment: str
     tasks: Sequence[Task]
-    limits: Limits = field(default_factory=Limits)
+    limits: ProbeLimits = field(default_factory=ProbeLimits)
     seed: int = 0
     episode: bool = True
     agent: str = "tape"
@@ -68,7 +68,7 @@ class Probing:
         UnknownCostError: Money is capped and the model's price is unknown.
     """
 
-    def __init__(self, wanted: Wanted, *, fresh: bool = False) -> None:
+    def __init__(self, wanted: ProbeWanted, *, fresh: bool = False) -> None:
         model = wanted.model
         if wanted.limits.usd is not None and model.price is None:
             raise UnknownCostError(missing_price(wanted.name))
@@ -200,8 +200,8 @@ def probe(
     """
     opened = open_model(model) if isinstance(model, str) else model
     found = list(plugin.tasks({})) if tasks is None else list(tasks)
-    limits = Limits(cases, 60 * minutes, usd)
-    wanted = Wanted(opened, opened.name, plugin, plugin.name, found, limits, seed, episode, cached=False)
+    limits = ProbeLimits(cases, 60 * minutes, usd)
+    wanted = ProbeWanted(opened, opened.name, plugin, plugin.name, found, limits, seed, episode, cached=False)
     probing = Probing(wanted)
     probing.run()
     return probing.probe, probing.advice()

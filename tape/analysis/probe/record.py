@@ -22,7 +22,7 @@ SCHEMA = 1
 _CLOSED = ConfigDict(extra="forbid")
 
 
-class Answer(BaseModel):
+class CaseAnswer(BaseModel):
     """What came of one case.
 
     Attributes:
@@ -61,7 +61,7 @@ class RoleRecord(BaseModel):
     model_config = _CLOSED
 
     role: str
-    answers: list[Answer] = Field(default_factory=list)
+    answers: list[CaseAnswer] = Field(default_factory=list)
     seconds: float = 0.0
     failure: str = ""
     worst_tokens: int = 0
@@ -120,7 +120,7 @@ class FirstCall(BaseModel):
     again: float | None = None
 
 
-class Played(BaseModel):
+class PricedEpisode(BaseModel):
     """An episode that was played to see what one costs.
 
     Attributes:
@@ -189,7 +189,7 @@ class Probe(BaseModel):
     threads: int | None = None
     roles: dict[str, RoleRecord] = Field(default_factory=dict)
     first: FirstCall | None = None
-    episode: Played | None = None
+    episode: PricedEpisode | None = None
     usd: int | None = 0
     stopped: str = ""
 

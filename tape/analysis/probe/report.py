@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tape.analysis.probe.advice import Advice, verdict
-from tape.analysis.probe.record import Played, Probe, RoleRecord
+from tape.analysis.probe.record import PricedEpisode, Probe, RoleRecord
 from tape.budget import in_units
 
 _HEAD = ("role", "n", "valid", "right", "95 % interval", "chance", "prompt", "answer", "s each", "verdict")
@@ -103,7 +103,7 @@ def speed(probe: Probe) -> Iterator[str]:
         yield f"first constrained call: {first.seconds:.2f} s ({first.role}){again}"
 
 
-def _episode(played: Played) -> Iterator[str]:
+def _episode(played: PricedEpisode) -> Iterator[str]:
     steps = in_units("steps", played.steps)
     tokens = in_units("tokens", played.prompt_tokens + played.completion_tokens)
     cost = f"{in_units('calls', played.calls)}, {tokens}, {_money(played.usd)}, {played.seconds:.0f} s"

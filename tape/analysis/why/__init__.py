@@ -14,6 +14,6 @@ from tape.analysis.why.about import about
 from tape.analysis.why.data import BudgetLine, Candidate, Relaxation, Round
 from tape.analysis.why.needs import Needs
 from tape.analysis.why.rounds import rounds
-from tape.analysis.why.spans import Ended
+from tape.analysis.why.spans import PathEnd
 
-__all__ = ["BudgetLine", "Candidate", "Ended", "Needs", "Relaxation", "Round", "about", "rounds"]
+__all__ = ["BudgetLine", "Candidate", "Needs", "PathEnd", "Relaxation", "Round", "about", "rounds"]

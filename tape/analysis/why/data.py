@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tape.analysis.why.needs import Needs
-from tape.analysis.why.spans import Ended
+from tape.analysis.why.spans import PathEnd
 from tape.budget import in_units
 from tape.protocols.method import JudgedPath
 
@@ -220,7 +220,7 @@ class Round:
     longer: Relaxation | None = None
     needs: Needs | None = None
     hypotheses: tuple[JudgedPath, ...] = ()
-    ended: Ended = field(default_factory=lambda: Ended("cut", 0, 0))
+    ended: PathEnd = field(default_factory=lambda: PathEnd("cut", 0, 0))
     kept: bool = False
     taken: bool = True
     before: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from tape.analysis.why.needs import Needs
 from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
 from tape.analysis.why.relaxations import Better, Relaxations
 from tape.analysis.why.selections import Pick
-from tape.analysis.why.spans import LOOK, Ended, Reselection, Span, config_of, ended, spans
+from tape.analysis.why.spans import LOOK, PathEnd, Reselection, Span, config_of, ended, spans
 from tape.analysis.why.words import explain, gain, outcome
 from tape.protocols.method import Verdicts, verifying_in
 from tape.trace import (
@@ -133,7 +133,7 @@ def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: 
     )
     if kept or not anew.taken:
         found = _noted(span, one, selection, anew.at)
-        return replace(found, ended=Ended("kept", 0, len(anew.before)))
+        return replace(found, ended=PathEnd("kept", 0, len(anew.before)))
     one = _selected(events, span, one, anew.at, anew)
     assert one.chosen is not None, "it was taken"
     changed = _changed(events, span, place + 1)

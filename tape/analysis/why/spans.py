@@ -92,7 +92,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Ended:
+class PathEnd:
     """What came of a path.
 
     Attributes:
@@ -211,7 +211,7 @@ def _at_goal(events: Sequence[Event], path: PathSelectedEvent, before: int) -> b
     return any(node.get("goal") for node in nodes if path.nodes and node.get("id") == path.nodes[-1])
 
 
-def ended(events: Sequence[Event], path: Sequence[str], at: int, last: int, *, changed: int | None = None) -> Ended:
+def ended(events: Sequence[Event], path: Sequence[str], at: int, last: int, *, changed: int | None = None) -> PathEnd:
     """What came of a path.
 
     Args:
@@ -225,7 +225,7 @@ def ended(events: Sequence[Event], path: Sequence[str], at: int, last: int, *, c
     acts = [event for event in events[at : end + 1] if isinstance(event, ActedEvent)]
     asked = [event for event in events[at : end + 1] if isinstance(event, ApprovalEvent)]
     mismatches = [event for event in events[at : end + 1] if isinstance(event, MismatchEvent)]
-    here = Ended(
+    here = PathEnd(
         "reselected",
         len(acts),
         len(path),

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from tape.budget.accounts import Amounts, accounts_of, is_part
 from tape.budget.balances import Cap
-from tape.budget.contract import Ended, Held, Note, Refused, Request, State
+from tape.budget.contract import Ended, Held, HoldRequest, Note, Refused, State
 from tape.budget.periods import Period
 from tape.budget.resources import in_units
 from tape.budget.rules import (
@@ -27,14 +27,14 @@ from tape.budget.rules import (
     no_more,
     of_part,
 )
-from tape.budget.stores.parts import Parts
+from tape.budget.stores.parts import HeldParts
 from tape.budget.stores.records import Record
 from tape.budget.stores.windows import CapKey, Hold
 
 MOST_NOTES = 1000
 
 
-class Books(Parts):
+class Books(HeldParts):
     """Caps, holds and their sums, rules and pauses."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Books(Parts):
 
     # --- deciding -----------------------------------------------------------------------------
 
-    def reserve(self, request: Request, at: datetime) -> Held | Refused | Paused | Record:
+    def reserve(self, request: HoldRequest, at: datetime) -> Held | Refused | Paused | Record:
         """An answer where nothing is to be done, else what is to be written down.
 
         Raises:
@@ -270,7 +270,7 @@ class Books(Parts):
 
     def _apply_hold(self, record: Record) -> None:
         at, expires = record["at"], record["expires"]
-        request = Request(
+        request = HoldRequest(
             record["id"], record["scope"], record["worst"], record["labels"], record["name"],
             max(1, int((expires - at).total_seconds())), record["free"], record.get("part", ""),
         )  # fmt: skip

@@ -25,7 +25,7 @@ from tape.budget.accounts import (
     require_id,
 )
 from tape.budget.balances import Balance, Cap
-from tape.budget.contract import Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
+from tape.budget.contract import Ended, Held, HoldRecord, HoldRequest, LedgerStore, Note, Refused, State
 from tape.budget.locks import CLIENT
 from tape.budget.periods import Period
 from tape.budget.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, log_late, logger, of_lacking, tell
@@ -84,7 +84,7 @@ class FileStore(LedgerStore):
 
     # --- the contract -------------------------------------------------------------------------
 
-    def reserve(self, request: Request) -> Held | Refused | Paused:
+    def reserve(self, request: HoldRequest) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
         with self.alone():
             found = self.reserve_alone(request)
@@ -92,7 +92,7 @@ class FileStore(LedgerStore):
         assert not isinstance(found, Held) or found.id == request.id, "whose answer it is"
         return found
 
-    def reserve_alone(self, request: Request) -> Held | Refused | Paused:
+    def reserve_alone(self, request: HoldRequest) -> Held | Refused | Paused:
         """As :meth:`reserve`, by who has the file :meth:`alone`."""
         at = self._now()
         found = self._books.reserve(request, at)

@@ -13,7 +13,7 @@ from tape.budget.stores.records import Record
 from tape.budget.stores.windows import CapKey, Hold, Window, Windows
 
 
-class Parts(Windows):
+class HeldParts(Windows):
     """The caps and their windows, and the holds that give parts."""
 
     def __init__(self) -> None:

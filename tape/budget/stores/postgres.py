@@ -20,7 +20,7 @@ from tape.budget.accounts import (
     require_id,
 )
 from tape.budget.balances import Balance, Cap
-from tape.budget.contract import Ended, Held, HoldRecord, LedgerStore, Note, Refused, Request, State
+from tape.budget.contract import Ended, Held, HoldRecord, HoldRequest, LedgerStore, Note, Refused, State
 from tape.budget.periods import Period
 from tape.budget.resources import in_units
 from tape.budget.rules import (
@@ -98,7 +98,7 @@ class PostgresStore(LedgerStore):
 
     # --- the contract -------------------------------------------------------------------------
 
-    def reserve(self, request: Request) -> Held | Refused | Paused:
+    def reserve(self, request: HoldRequest) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
         answer = self._batches.ask(
             do="reserve", id=request.id, scope=request.scope, labels=dict(request.labels), name=request.name,

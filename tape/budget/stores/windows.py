@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tape.budget.balances import Balance, Cap
-from tape.budget.contract import HoldRecord, Refused, Request, State
+from tape.budget.contract import HoldRecord, HoldRequest, Refused, State
 from tape.budget.periods import BUCKETS
 from tape.budget.rules import Rule
 
@@ -57,7 +57,7 @@ class Hold:
         expired: It has ended since its time was up, which its caller's end replaces once.
     """
 
-    request: Request
+    request: HoldRequest
     begun: datetime
     expires: datetime
     worst: Mapping[str, int | None]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 from tape.agents.base import Agent
 from tape.budget import Budget, Ledger
-from tape.cgdp.context import Window
+from tape.cgdp.context import PromptWindow
 from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.interventions import MOST_ENTRIES, require_interventions
 from tape.cgdp.interventions.trajectories import trajectories
@@ -121,7 +121,7 @@ class SearchAgent(Agent):
         Raises:
             ConfigError: Names the task that needs most, and a sufficient window.
         """
-        worst: tuple[int, str, Window] | None = None
+        worst: tuple[int, str, PromptWindow] | None = None
         refused = ""
         for name, env in tasks:
             cls.require(config, env)

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError, create_model
 
 from tape.cgdp.belief import MOST_WORDS
-from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind, Verdict
+from tape.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove, Verdict
 from tape.cgdp.view import Belief, View
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols.prompt_format import PromptFormat, turns
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
 
@@ -111,14 +111,14 @@ class ChatSearchFormat(PromptFormat):
             160,
         )
 
-    def read_query(self, view: View, text: str) -> Move:
+    def read_query(self, view: View, text: str) -> NextMove:
         """Read the move; a search or a note needs a text."""
         del view
         found = _read(_move_schema(("search", "note", "answer")), text)
         kind, content = found.model_dump()["move"], " ".join(str(found.model_dump()["text"]).split())
         if kind != "answer" and not content:
             raise InvalidOutputError(f"a {kind} without a text")
-        return Move(kind, "" if kind == "answer" else content, str(found.model_dump()["thought"]))
+        return NextMove(kind, "" if kind == "answer" else content, str(found.model_dump()["thought"]))
 
     def think_request(self, view: View) -> Request:
         """Ask for one sentence, and whether it has the answer."""
@@ -245,7 +245,7 @@ class ChatSearchFormat(PromptFormat):
             f"bring anything. {leaning}",
             [],
             f"{_shown(view)}\n\nThe last rounds:\n{rounds}\n\nThe verdict:",
-            Choice(_VERDICTS),
+            OneOf(_VERDICTS),
             8,
         )
 
@@ -262,7 +262,7 @@ class ChatSearchFormat(PromptFormat):
         system: str,
         examples: Sequence[tuple[str, str]],
         ask: str,
-        constraint: JsonSchema | Choice,
+        constraint: JsonSchema | OneOf,
         most: int,
     ) -> Request:
         prompt: tuple[Message, ...] = turns(system, examples, ask)

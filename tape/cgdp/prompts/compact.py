@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
-from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind, Verdict
-from tape.cgdp.prompts.lexicon import MOST_TAGS, UNKNOWN, Page, check_words, sentences
+from tape.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove, Verdict
+from tape.cgdp.prompts.lexicon import MOST_TAGS, UNKNOWN, TaggedPage, check_words, sentences
 from tape.cgdp.view import Belief, View
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
@@ -78,7 +78,7 @@ class Tagged:
         return self.text if _names(self.text, self.subject) else f"{self.subject}: {self.text}"
 
 
-SearchPage: TypeAlias = Page[Tagged]
+SearchPage: TypeAlias = TaggedPage[Tagged]
 
 
 def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
@@ -88,7 +88,7 @@ def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
         view: The memory of the agent.
         passages: The passages to be read.
     """
-    page: SearchPage = Page()
+    page: SearchPage = TaggedPage()
     page.mark("q:")
     page.text(view.question)
     for note in view.notes:
@@ -179,18 +179,18 @@ class CompactSearchFormat(PromptFormat):
             raise ConfigError("nothing can be noted where there is no memory to note from; allow another move too")
         return _request(page, [*allowed, "->"], _either([forms[move] for move in possible]), MOST_WORDS + 2, "query")
 
-    def read_query(self, view: View, text: str) -> Move:
+    def read_query(self, view: View, text: str) -> NextMove:
         """Read the move, with names as in the view."""
         page, words = page_of(view), _ended(text)
         if view.target:
             page.text(view.target)
         match words:
             case ["answer"]:
-                return Move("answer")
+                return NextMove("answer")
             case ["note", tag]:
-                return Move("note", _tagged(page, tag, _notable).sentence)
+                return NextMove("note", _tagged(page, tag, _notable).sentence)
             case ["search", *query] if len(query) <= MOST_WORDS:
-                return Move("search", page.read(query))
+                return NextMove("search", page.read(query))
         raise InvalidOutputError(f"expected search, answer or note, got {text[:80]!r}")
 
     # --- think ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ MoveKind = Literal["search", "answer", "note"]
 
 
 @dataclass(frozen=True)
-class Move:
+class NextMove:
     """The next move: search for ``text``, write ``text`` into the memory, or answer (``text`` is empty).
 
     Attributes:
@@ -87,7 +87,7 @@ class SearchFormat(Protocol):
     def query_request(self, view: View, moves: Sequence[MoveKind]) -> Request:
         """Ask for the next move among the allowed ones; with ``view.target``, only for that open question."""
 
-    def read_query(self, view: View, text: str) -> Move:
+    def read_query(self, view: View, text: str) -> NextMove:
         """Read the move."""
 
     def think_request(self, view: View) -> Request:
@@ -121,7 +121,7 @@ class SearchFormat(Protocol):
         """Read them as questions; none: the answer can be given."""
 
     def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
-        """Ask whether the search is exhausted, by a :class:`tape.lm.base.Choice` of the three verdicts.
+        """Ask whether the search is exhausted, by a :class:`tape.lm.base.OneOf` of the three verdicts.
 
         Args:
             view: The memory of the agent.

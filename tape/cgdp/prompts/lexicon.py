@@ -132,7 +132,7 @@ def _strange_count(passage: Passage) -> int:
     return 0 if "." in passage.title else sum(word not in _known() for word in ordinary_words(passage.text))
 
 
-class Page(Generic[T]):
+class TaggedPage(Generic[T]):
     """A prompt under construction, with its tagged items.
 
     Attributes:

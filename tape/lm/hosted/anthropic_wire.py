@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, WireSession, count, name_in, sample_of
+from tape.lm.hosted.wire import HttpCall, HttpFailure, HttpReply, WireSession, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
 from tape.lm.reported import split_of
 
@@ -44,7 +44,7 @@ class _AnthropicSession:
     def __init__(self, wire: AnthropicWire, client: Any) -> None:
         self._wire, self._client = wire, client
 
-    async def send(self, call: Call) -> Reply | Failure:
+    async def send(self, call: HttpCall) -> HttpReply | HttpFailure:
         import anthropic
         from outlines.inputs import Chat
         from outlines.models.anthropic import AnthropicTypeAdapter
@@ -70,14 +70,14 @@ class _AnthropicSession:
         await self._client.close()
 
 
-def _reply(body: dict[str, Any]) -> Reply:
+def _reply(body: dict[str, Any]) -> HttpReply:
     finish, reason = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}, ""
     if isinstance(body.get("stop_reason"), str):
         reason = body["stop_reason"]
     blocks, usage = body.get("content"), _usage(body.get("usage"))
     sample = sample_of(blocks, finish.get(reason, "stop"), {}) if isinstance(blocks, list | str | dict) else None
     split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
-    return Reply(() if sample is None else (sample,), usage, split, model=name_in(body))
+    return HttpReply(() if sample is None else (sample,), usage, split, model=name_in(body))
 
 
 def _usage(usage: object) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tape.lm.base import Message, Request
 from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased
 from tape.lm.hosted.request_account import RequestAccount
-from tape.lm.hosted.wire import Call, Failure, Wire
+from tape.lm.hosted.wire import HttpCall, HttpFailure, Wire
 
 ABOUT_THE_REQUEST = (400, 422, 500, 501)
 """Statuses that may say what a request should not have held. Servers of one's own say it by 500 too."""
@@ -57,7 +57,7 @@ class Concessions:
         """How much of a form the endpoint has refused; 0 for nothing."""
         return MOST_EASE if self._in_words[form.kind] >= _FORMS else self._ease.get(repr(form.value), 0)
 
-    def call(self, account: RequestAccount, request: Request, form: Form, limit: int) -> Call:
+    def call(self, account: RequestAccount, request: Request, form: Form, limit: int) -> HttpCall:
         """A request as the endpoint takes it, as far as that is known."""
         messages, ease = messages_of(request), self.eased(form)
         if "system" in self.without:
@@ -67,9 +67,9 @@ class Concessions:
             messages = (*messages[:-1], replace(last, content=f"{last.content}\n\n{describe(request.constraint)}"))
         seed = request.seed if request.temperature > 0 else None
         limit, n = min(limit, self.most or limit, account.most or limit), request.n if self.several else 1
-        return Call(messages, limit, n, request.temperature, seed, eased(form, ease), self.without)
+        return HttpCall(messages, limit, n, request.temperature, seed, eased(form, ease), self.without)
 
-    def learn(self, failure: Failure, account: RequestAccount, call: Call, form: Form) -> None:
+    def learn(self, failure: HttpFailure, account: RequestAccount, call: HttpCall, form: Form) -> None:
         """After a refused call: see what the refusal names, and do without it from now on."""
         refusal, learnt = failure.message.lower(), self._learn_length(failure, account, call)
         system = any(message.role == "system" for message in call.messages)
@@ -88,12 +88,12 @@ class Concessions:
             what = "without its bounds" if ease < MOST_EASE else "in words only"
             self._warn(f"form {ease}", f"does not take the {form.kind}, so it is asked for {what}: {failure.message}")
 
-    def _leave(self, name: str, instead: str, failure: Failure) -> bool:
+    def _leave(self, name: str, instead: str, failure: HttpFailure) -> bool:
         self.without |= {name}
         self._warn(name, f"refuses a call, so {instead}: {failure.message}")
         return True
 
-    def _learn_length(self, failure: Failure, account: RequestAccount, call: Call) -> bool:
+    def _learn_length(self, failure: HttpFailure, account: RequestAccount, call: HttpCall) -> bool:
         """Whether a refusal is about the length limit, and leaves something to try."""
         refusal, asked = failure.message.lower(), call.max_tokens
         room, most = room_beside(refusal), largest_below(refusal, asked) if re.search(_BOUND, refusal) else None

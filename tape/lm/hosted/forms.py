@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from tape.errors import ConstraintError
-from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
+from tape.lm.base import Constraint, Forced, Grammar, JsonSchema, OneOf, Regex
 from tape.lm.constraints import to_pattern
 from tape.lm.gbnf import to_gbnf
 
@@ -69,7 +69,7 @@ def form_of(constraint: Constraint | None, native: frozenset[str]) -> Form:
             return FREE_FORM
         case JsonSchema(model):
             return Form("schema", portable(model.model_json_schema()))
-        case Choice() | Forced():
+        case OneOf() | Forced():
             options = [constraint.text] if isinstance(constraint, Forced) else list(constraint.options)
             if "choice" in native:
                 return Form("choice", options)
@@ -148,7 +148,7 @@ def describe(constraint: Constraint | None) -> str:
         case JsonSchema(model):
             schema = json.dumps(portable(model.model_json_schema()), separators=(",", ":"))
             return f"Answer with one JSON object of this schema and with nothing else: {schema}"
-        case Choice(options):
+        case OneOf(options):
             return f"Answer with one of these texts and with nothing else: {json.dumps(list(options))}"
         case Forced(text):
             return f"Answer with this text and with nothing else: {json.dumps(text)}"
@@ -168,7 +168,7 @@ def most_tokens(request_tokens: int, constraint: Constraint | None, native: froz
     of our environments by the tokenizer of SmolLM2.
     """
     match constraint:
-        case Choice() | Forced():
+        case OneOf() | Forced():
             options = (constraint.text,) if isinstance(constraint, Forced) else constraint.options
             longest = max(len(json.dumps(option)) for option in options)
             return max(request_tokens, longest) + _WRAPPER_TOKENS
@@ -222,7 +222,7 @@ def _unwrapped(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Problem:
+class FormProblem:
     """Why an answer does not meet its constraint.
 
     Attributes:
@@ -234,7 +234,7 @@ class Problem:
     ignored: bool = True
 
 
-def problem_of(constraint: Constraint | None, text: str) -> Problem | None:
+def problem_of(constraint: Constraint | None, text: str) -> FormProblem | None:
     """What is wrong with an answer; None where nothing is, or it cannot be checked (grammars)."""
     match constraint:
         case None | Grammar():
@@ -246,11 +246,11 @@ def problem_of(constraint: Constraint | None, text: str) -> Problem | None:
                 first = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(map(str, first["loc"]))
                 ignored = any(item["type"] not in BOUNDS for item in error.errors(include_url=False))
-                return Problem(f"{where}: {first['msg']}" if where else first["msg"], ignored)
+                return FormProblem(f"{where}: {first['msg']}" if where else first["msg"], ignored)
             return None
-        case Choice(options):
-            return None if text in options else Problem("it is none of the options")
+        case OneOf(options):
+            return None if text in options else FormProblem("it is none of the options")
         case Forced(wanted):
-            return None if text == wanted else Problem("it is another text")
+            return None if text == wanted else FormProblem("it is another text")
         case Regex():
-            return None if re.fullmatch(to_pattern(constraint), text) else Problem("it does not match the pattern")
+            return None if re.fullmatch(to_pattern(constraint), text) else FormProblem("it does not match the pattern")

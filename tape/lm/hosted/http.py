@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from tape.lm.hosted.wire import Failure, decoded, first_words, json_object, kind_of_status, retry_after
+from tape.lm.hosted.wire import HttpFailure, decoded, first_words, json_object, kind_of_status, retry_after
 from tape.redaction import hide
 
 MOST_BYTES = 4 << 20
@@ -30,7 +30,7 @@ _PLAIN = ("identity", "utf-8", "none")
 class NoAnswerError(Exception):
     """A request that was not answered; the clients hand it on, bare or as the cause of an error of theirs."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: HttpFailure) -> None:
         self.failure = failure
         super().__init__(failure.message)
 
@@ -49,7 +49,7 @@ def _client_class(sdk: ModuleType) -> Any:
                 # Also those that a package takes from variables of its own.
                 for word in request.headers.get(name, "").split():
                     hide(word, quietly=True)
-            failure: Failure | None
+            failure: HttpFailure | None
             try:
                 response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
                 try:
@@ -79,25 +79,25 @@ def bounded_client(sdk: ModuleType) -> Any:
     return client
 
 
-async def _read(response: Any) -> tuple[bytes, Failure | None]:
+async def _read(response: Any) -> tuple[bytes, HttpFailure | None]:
     """The body of a success, or what went wrong."""
     status = int(response.status_code)
     if 200 <= status < 300:
         try:
             return await _body(response, MOST_BYTES), None
         except _TooMuchError as error:
-            return b"", Failure("garbage", str(error), status)
+            return b"", HttpFailure("garbage", str(error), status)
     if 300 <= status < 400:
         to = first_words(response.headers.get("location", ""))
         message = f"HTTP {status}: it points to {to!r}, and redirects are not followed; name the right URL"
-        return b"", Failure("redirect", message, status)
+        return b"", HttpFailure("redirect", message, status)
     try:
         body = await _body(response, MOST_ERROR_BYTES)
     except _TooMuchError as error:
         body = str(error).encode()
     text = decoded(body)
     message, wait = f"HTTP {status}: {_message(json_object(body), text)}", retry_after(response.headers)
-    return b"", Failure(kind_of_status(status, text), message, status, wait)
+    return b"", HttpFailure(kind_of_status(status, text), message, status, wait)
 
 
 async def _body(response: Any, most: int) -> bytes:
@@ -124,13 +124,13 @@ async def _body(response: Any, most: int) -> bytes:
     return bytes(data)
 
 
-def _broken(error: Exception) -> Failure:
+def _broken(error: Exception) -> HttpFailure:
     """What an error of the network means."""
     name = type(error).__name__
     message = first_words(f"{name}: {error}")
     if name in _UNSENT:
-        return Failure("connect", f"the endpoint cannot be reached ({message})")
-    return Failure("cut", f"the connection broke ({message})")
+        return HttpFailure("connect", f"the endpoint cannot be reached ({message})")
+    return HttpFailure("cut", f"the connection broke ({message})")
 
 
 def _message(body: dict[str, Any] | None, text: str) -> str:
@@ -143,10 +143,10 @@ def _message(body: dict[str, Any] | None, text: str) -> str:
     return first_words(f"{field}: {message}" if isinstance(field, str) and field not in message else message)
 
 
-def error_within(body: dict[str, Any]) -> Failure:
+def error_within(body: dict[str, Any]) -> HttpFailure:
     """The error that a body holds although its status is that of a success."""
     error = body["error"]
     code, words = error.get("code") if isinstance(error, dict) else None, _message(body, json.dumps(body))
     if not isinstance(code, int) or not 400 <= code < 600:
-        return Failure("garbage", f"the answer is an error: {words}", 500)  # which is not asked for again and again
-    return Failure(kind_of_status(code, words), f"the answer is an error: {words}", code)
+        return HttpFailure("garbage", f"the answer is an error: {words}", 500)  # which is not asked for again and again
+    return HttpFailure(kind_of_status(code, words), f"the answer is an error: {words}", code)

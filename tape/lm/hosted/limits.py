@@ -17,7 +17,7 @@ MOST |= {"max_wait": 86_400, "reasoning": 10_000_000}
 
 
 @dataclass(frozen=True)
-class Limits:
+class EndpointLimits:
     """How an endpoint is treated.
 
     Attributes:

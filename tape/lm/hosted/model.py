@@ -11,13 +11,23 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from tape.errors import ConstraintError, EndpointWarning
-from tape.lm.base import BatchError, Choice, Completion, EndpointError, Message, Request, Usage
+from tape.lm.base import BatchError, Completion, EndpointError, Message, OneOf, Request, Usage
 from tape.lm.hosted.concessions import ABOUT_THE_REQUEST, Concessions, messages_of
 from tape.lm.hosted.forms import Form, describe, form_of, most_tokens, problem_of, read_back
-from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.limits import EndpointLimits
 from tape.lm.hosted.loops import InLoop
 from tape.lm.hosted.request_account import RequestAccount
-from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Wire, WireSession, text_within
+from tape.lm.hosted.wire import (
+    RETRYABLE,
+    UNBILLED,
+    HttpCall,
+    HttpFailure,
+    HttpReply,
+    HttpSample,
+    Wire,
+    WireSession,
+    text_within,
+)
 from tape.lm.price import TokenPrice
 from tape.seeds import derive
 
@@ -59,11 +69,11 @@ class HostedLM:
         identity: str,
         prompt_format: str = "chat",
         price: TokenPrice | None = None,
-        limits: Limits | None = None,
+        limits: EndpointLimits | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name, self.identity, self.prompt_format, self.price = name, identity, prompt_format, price
-        self.limits = limits or Limits()
+        self.limits = limits or EndpointLimits()
         self._wire, self._sleep = wire, sleep
         self._warned: set[str] = set()
         self.concessions = Concessions(wire, self._warn)
@@ -116,7 +126,7 @@ class HostedLM:
         return outcomes  # type: ignore[return-value]  # no exceptions are left in it
 
     async def _score(self, request: Request) -> tuple[tuple[float, ...], Usage]:
-        if not isinstance(request.constraint, Choice):
+        if not isinstance(request.constraint, OneOf):
             raise ConstraintError("score_options needs requests with a Choice")
         completion = await self._complete(replace(request, n=1, temperature=0.0))
         weights = tuple(float(option == completion.texts[0]) for option in request.constraint.options)
@@ -128,7 +138,7 @@ class HostedLM:
             form = form_of(request.constraint, self._wire.native)
         except ConstraintError as error:
             raise EndpointError(f"{self.name}: {error}", account.usage) from None
-        samples: list[Sample] = []
+        samples: list[HttpSample] = []
         while len(samples) < request.n:
             missing = request.n - len(samples)
             asked = replace(request, n=missing if self.concessions.several and not samples else 1)
@@ -140,7 +150,7 @@ class HostedLM:
         texts, finish = tuple(s.text for s in read), tuple(s.finish for s in read)
         return Completion(texts, finish, (0.0,) * request.n, account.usage)
 
-    def _require_text(self, account: RequestAccount, samples: Sequence[Sample]) -> None:
+    def _require_text(self, account: RequestAccount, samples: Sequence[HttpSample]) -> None:
         """Warn of an answer without a text, since reasoning used up its length.
 
         Raises:
@@ -159,7 +169,7 @@ class HostedLM:
             raise EndpointError(f"{self.name} {what}", account.usage)
         self._warn("reasoning", what)
 
-    async def _read(self, account: RequestAccount, sample: Sample, form: Form) -> Sample:
+    async def _read(self, account: RequestAccount, sample: HttpSample, form: Form) -> HttpSample:
         """Take the answer out of a sample; ask again where it breaks the constraint."""
         request = account.request
         for attempt in range(self.limits.repairs + 1):
@@ -182,7 +192,7 @@ class HostedLM:
             [sample, *_] = (await self._ask(account, asked, form)).samples
         return replace(sample, text=text)
 
-    async def _ask(self, account: RequestAccount, request: Request, form: Form) -> Reply:
+    async def _ask(self, account: RequestAccount, request: Request, form: Form) -> HttpReply:
         """One call, repeated after retryable failures.
 
         Raises:
@@ -200,7 +210,7 @@ class HostedLM:
             call = self._call(account, request, form)
             async with self._here() as session:
                 outcome = await self._send(session, call)
-            if isinstance(outcome, Reply):
+            if isinstance(outcome, HttpReply):
                 reply = replace(outcome, samples=tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]))
                 account.pay(self._usage(request, call, reply))
                 return reply
@@ -219,15 +229,15 @@ class HostedLM:
             await self._wait(outcome, tries, account)
             tries += 1
 
-    def _call(self, account: RequestAccount, request: Request, form: Form) -> Call:
+    def _call(self, account: RequestAccount, request: Request, form: Form) -> HttpCall:
         return self.concessions.call(account, request, form, self._max_tokens(request))
 
-    async def _send(self, session: WireSession, call: Call) -> Reply | Failure:
+    async def _send(self, session: WireSession, call: HttpCall) -> HttpReply | HttpFailure:
         try:
             async with asyncio.timeout(self.limits.timeout):
                 return await session.send(call)
         except TimeoutError:
-            return Failure("timeout", f"no answer within {self.limits.timeout:g} s")
+            return HttpFailure("timeout", f"no answer within {self.limits.timeout:g} s")
 
     def _warn(self, topic: str, what: str) -> None:
         """Warn, once per topic."""
@@ -235,7 +245,7 @@ class HostedLM:
             self._warned.add(topic)
             warnings.warn(f"{self.name} ({self.identity}) {what}", EndpointWarning, stacklevel=2)
 
-    async def _wait(self, failure: Failure, tries: int, account: RequestAccount) -> None:
+    async def _wait(self, failure: HttpFailure, tries: int, account: RequestAccount) -> None:
         seconds = failure.retry_after
         if seconds is None:
             seconds = min(self.limits.backoff * 2**tries, self.limits.max_wait) * random.uniform(0.5, 1.0)
@@ -247,7 +257,7 @@ class HostedLM:
             )
         await self._sleep(seconds)
 
-    def _usage(self, request: Request, call: Call, reply: Reply) -> Usage:
+    def _usage(self, request: Request, call: HttpCall, reply: HttpReply) -> Usage:
         """What the endpoint reports, if that is credible: one token for two words at least, and no absurd number."""
         prompt = sum(len(message.content.split()) for message in call.messages)
         answers = sum(len(sample.text.split()) for sample in reply.samples)
@@ -272,10 +282,10 @@ class HostedLM:
             return reported + Usage(0, rest, calls=0, source="reported")
         return reported + replace(_assumed(0, rest), calls=0) if rest else reported
 
-    def _worst(self, request: Request, call: Call) -> Usage:
+    def _worst(self, request: Request, call: HttpCall) -> Usage:
         return _assumed(self.prompt_tokens(request), call.n * call.max_tokens)
 
-    def _after(self, failure: Failure, request: Request, call: Call) -> Usage | None:
+    def _after(self, failure: HttpFailure, request: Request, call: HttpCall) -> Usage | None:
         """What is booked for a call that failed; None for nothing."""
         if failure.read is not None and failure.read.usage is not None:
             return self._usage(request, call, failure.read)
@@ -302,7 +312,7 @@ def _no_object(form: Form, text: str) -> bool:
     return form.kind == "schema" and bool(text.strip()) and not text.lstrip().startswith("{")
 
 
-def _bounded(sample: Sample, call: Call) -> Sample:
+def _bounded(sample: HttpSample, call: HttpCall) -> HttpSample:
     """A sample without keys, and cut off where an endpoint that keeps to the limit would have ended."""
     text = text_within(sample.text, MOST_CHARACTERS * call.max_tokens)
     cut = sample.finish == "stop" and len(sample.text) > MOST_CHARACTERS * call.max_tokens

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tape.lm.hosted.forms import Form
 from tape.lm.hosted.http import NoAnswerError
 from tape.lm.hosted.stainless import opened, post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, WireSession, count, name_in, sample_of
+from tape.lm.hosted.wire import HttpCall, HttpFailure, HttpReply, HttpSample, WireSession, count, name_in, sample_of
 from tape.lm.price import UNSPLIT
 from tape.lm.reported import split_of
 
@@ -75,7 +75,7 @@ class _OpenAISession:
     def __init__(self, wire: OpenAIWire, client: Any) -> None:
         self._wire, self._client = wire, client
 
-    async def send(self, call: Call) -> Reply | Failure:
+    async def send(self, call: HttpCall) -> HttpReply | HttpFailure:
         import openai
         from outlines.inputs import Chat
         from outlines.models.openai import OpenAITypeAdapter
@@ -95,11 +95,11 @@ class _OpenAISession:
         reply = await post(
             openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_reply, call.n)
         )
-        if isinstance(reply, Reply) and reply.of_first and wire.flavour == "llamacpp":
+        if isinstance(reply, HttpReply) and reply.of_first and wire.flavour == "llamacpp":
             return replace(reply, others=await self._counted(reply.samples[1:]))
         return reply
 
-    async def _counted(self, samples: Sequence[Sample]) -> int | None:
+    async def _counted(self, samples: Sequence[HttpSample]) -> int | None:
         """The tokens of samples, each with the one that ends it, as llama.cpp's server writes their texts.
 
         What was sampled under a constraint may have been other tokens of the same text.
@@ -145,13 +145,13 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
     return {**fields, **fields.pop("extra_body", {})}
 
 
-def _reply(n: int, body: dict[str, Any]) -> Reply:
+def _reply(n: int, body: dict[str, Any]) -> HttpReply:
     """Read a chat completion, and no more than ``n`` choices of it."""
     choices = body.get("choices")
     samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
     read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
     split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
-    return Reply(read, usage, split, len(read) > 1 and _of_first(body), name_in(body))
+    return HttpReply(read, usage, split, len(read) > 1 and _of_first(body), name_in(body))
 
 
 def _of_first(body: dict[str, Any]) -> bool:
@@ -162,13 +162,13 @@ def _of_first(body: dict[str, Any]) -> bool:
     return count(timings.get("predicted_n")) == count(usage.get("completion_tokens"))
 
 
-def _sample(choice: object) -> Sample | None:
+def _sample(choice: object) -> HttpSample | None:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         return None
     refusal, reason = message.get("refusal"), choice.get("finish_reason")
     if isinstance(refusal, str) and refusal:
-        return Sample(refusal, "refusal")
+        return HttpSample(refusal, "refusal")
     finish = {"length": "length", "content_filter": "refusal"}.get(reason if isinstance(reason, str) else "", "stop")
     return sample_of(message.get("content"), finish, message)
 

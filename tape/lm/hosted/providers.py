@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import LanguageModel
 from tape.lm.hosted.anthropic_wire import AnthropicWire
-from tape.lm.hosted.limits import Booked, Limits
+from tape.lm.hosted.limits import Booked, EndpointLimits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import LENGTH_FIELDS, OpenAIWire
 from tape.lm.hosted.wire import Wire
@@ -120,7 +120,7 @@ class Provider:
             identity=f"{self.name}:{found['model']}@{url}",
             prompt_format=prompt_format,
             price=FREE if free else price,
-            limits=Limits(**values),
+            limits=EndpointLimits(**values),
         )
 
     def listed(self, argument: str) -> str:
@@ -159,7 +159,7 @@ def is_here(url: str) -> bool:
 
 def _options(provider: str, text: str) -> tuple[dict[str, Any], str, bool]:
     """Read ``concurrency=4,format=compact,price=0``: limits, prompt format, and whether the server costs nothing."""
-    kinds = {name: type(default) for name, default in asdict(Limits()).items()}
+    kinds = {name: type(default) for name, default in asdict(EndpointLimits()).items()}
     values: dict[str, Any] = {}
     prompt_format, free = PROMPT_FORMATS[0], False
     for part in filter(None, text.split(",")):

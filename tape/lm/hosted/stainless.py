@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from tape.lm.hosted.http import NoAnswerError, bounded_client, error_within
-from tape.lm.hosted.wire import Failure, Reply, decoded, first_words, json_object
+from tape.lm.hosted.wire import HttpFailure, HttpReply, decoded, first_words, json_object
 from tape.redaction import hide
 
 NO_KEY = "none"
@@ -29,7 +29,9 @@ def opened(sdk: ModuleType, client: str, base_url: str, key: str) -> Any:
     return getattr(sdk, client)(api_key=key or NO_KEY, base_url=base_url, **options)
 
 
-async def post(sdk: ModuleType, call: Awaitable[Any], read: Callable[[dict[str, Any]], Reply]) -> Reply | Failure:
+async def post(
+    sdk: ModuleType, call: Awaitable[Any], read: Callable[[dict[str, Any]], HttpReply]
+) -> HttpReply | HttpFailure:
     """Await a raw call of a client that has a bounded client, and read the answer.
 
     The clients' exceptions hold the request with its headers, hence the key: none of them leaves this function, not
@@ -47,7 +49,7 @@ async def post(sdk: ModuleType, call: Awaitable[Any], read: Callable[[dict[str, 
     except sdk.APIError as error:
         if isinstance(error.__cause__, NoAnswerError):
             return error.__cause__.failure
-        return Failure("garbage", f"the package {sdk.__name__} refuses the answer ({type(error).__name__})")
+        return HttpFailure("garbage", f"the package {sdk.__name__} refuses the answer ({type(error).__name__})")
     body = json_object(raw)
     reply = None if body is None else read(body)
     if reply is not None and reply.samples:
@@ -55,4 +57,4 @@ async def post(sdk: ModuleType, call: Awaitable[Any], read: Callable[[dict[str, 
     if body is not None and body.get("error"):
         return replace(error_within(body), read=reply)
     what = "no JSON object" if body is None else "none that was asked for"
-    return Failure("garbage", f"the answer is {what}: {first_words(decoded(raw))!r}", read=reply)
+    return HttpFailure("garbage", f"the answer is {what}: {first_words(decoded(raw))!r}", read=reply)

@@ -25,7 +25,7 @@ UNBILLED: frozenset[FailureKind] = frozenset(("limit", "connect", "refused"))
 
 
 @dataclass(frozen=True)
-class Call:
+class HttpCall:
     """One HTTP request to an endpoint.
 
     Attributes:
@@ -49,7 +49,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Sample:
+class HttpSample:
     """One answer: its text, why it ended (``stop``, ``length`` or ``refusal``), and the bytes of reasoning beside."""
 
     text: str
@@ -58,7 +58,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Reply:
+class HttpReply:
     """What an endpoint answered.
 
     Attributes:
@@ -70,7 +70,7 @@ class Reply:
         model: Which model has answered, as it says; empty where it does not.
     """
 
-    samples: tuple[Sample, ...]
+    samples: tuple[HttpSample, ...]
     usage: tuple[int, int] | None
     split: Split = UNSPLIT
     of_first: bool = False
@@ -79,7 +79,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Failure:
+class HttpFailure:
     """What went wrong with one call.
 
     Attributes:
@@ -96,13 +96,13 @@ class Failure:
     message: str
     status: int | None = None
     retry_after: float | None = None
-    read: Reply | None = None
+    read: HttpReply | None = None
 
 
 class WireSession(Protocol):
     """A provider's open client."""
 
-    async def send(self, call: Call) -> Reply | Failure:
+    async def send(self, call: HttpCall) -> HttpReply | HttpFailure:
         """Send one call; never raises for what the endpoint or the network did."""
 
     async def close(self) -> None:
@@ -198,7 +198,7 @@ def decoded(raw: bytes) -> str:
 _TEXTS, _THOUGHTS = ("text", "output_text"), ("thinking", "reasoning", "reasoning_content")
 
 
-def sample_of(content: object, finish: str, message: Mapping[str, Any]) -> Sample | None:
+def sample_of(content: object, finish: str, message: Mapping[str, Any]) -> HttpSample | None:
     """An answer from the content of a message, a text or a list of parts; None where it is neither.
 
     Reasoning, which may stand in the message too, is no answer, unless it is all there is and came to an end.
@@ -212,8 +212,8 @@ def sample_of(content: object, finish: str, message: Mapping[str, Any]) -> Sampl
     # Where a message has both names, they hold the same.
     thought = "".join(map(_words, thoughts)) or _words(message.get(_THOUGHTS[2])) or _words(message.get(_THOUGHTS[1]))
     if not text and finish == "stop":
-        return Sample(thought, finish)
-    return Sample(text, finish, len(thought.encode("utf-8", "replace")))
+        return HttpSample(thought, finish)
+    return HttpSample(text, finish, len(thought.encode("utf-8", "replace")))
 
 
 def _words(part: object) -> str:

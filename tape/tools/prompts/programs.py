@@ -8,14 +8,14 @@ from typing import Any
 
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Grammar, Message, Request
+from tape.lm.base import Grammar, Message, OneOf, Request
 from tape.plan.grammar import gbnf
 from tape.plan.open import Open, key_of, result, with_references
 from tape.plan.program import Program
 from tape.plan.prompt import EXAMPLES, Done, ask_program
 from tape.plan.reader import read
 from tape.plan.shown import LONGEST_RESULT, comment, literal
-from tape.plan.unfold import NotMadeError, Planned, Unfolded, unfold
+from tape.plan.unfold import NotMadeError, PendingCall, Unfolded, unfold
 from tape.plan.vocabulary import ASK, Vocabulary
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request, offered_text, turns
@@ -203,7 +203,7 @@ class ProgramFormat(ToolFormat):
             actions.append(given)
         return actions, True
 
-    def _call(self, planned: Planned, numbers: Sequence[int], results: Sequence[Any]) -> Call | None:
+    def _call(self, planned: PendingCall, numbers: Sequence[int], results: Sequence[Any]) -> Call | None:
         """A call as an action; None where it cannot be written as one."""
         kind, variant = self._named.get(planned.name, (planned.name, ""))
         args = tuple((name, self._written(value, numbers, results)) for name, value in planned.arguments.items())
@@ -244,7 +244,7 @@ class ProgramFormat(ToolFormat):
                 "If they are made for good, is that what the task asks for? Answer right or wrong."
             )
         prompt = turns("You judge plans.", (), f"Task: {self._domain.task}\n\n{ask}")
-        return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(prompt, 3, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
@@ -258,7 +258,7 @@ class ProgramFormat(ToolFormat):
         hint = "A plan for what is left:\n" + "\n".join(plan) + "\n\n" if plan else ""
         if action is not None:
             prompt = self._prompt(words, done, remaining, f"{hint}Write {action}")
-            return Request(prompt, LINE_TOKENS, constraint=Choice((action,)), role="act")
+            return Request(prompt, LINE_TOKENS, constraint=OneOf((action,)), role="act")
         prompt = self._prompt(words, done, remaining, hint + NEXT.format("answer(...)"))
         return Request(prompt, LINE_TOKENS, role="act")
 

@@ -29,7 +29,7 @@ def _all_required(schema: dict[str, Any]) -> None:
     schema["required"] = list(schema["properties"])
 
 
-class Reading(BaseModel):
+class QuestionReading(BaseModel):
     """What a text says about a question: first the sentence that says it, then what it says; empty where none does."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=_all_required)
@@ -74,7 +74,7 @@ def reading_request(question: str, text: str, examples: Sequence[tuple[str, str]
         prompt = turns(ASKED, (), f"Text:\n{shown}\n\nQuestion: {question}")
         return Request(prompt, ASK_TOKENS, temperature=0.0, role="project")
     prompt = turns(QUOTING, examples, reading_question(question, shown))
-    return Request(prompt, QUOTE_TOKENS, constraint=JsonSchema(Reading), role="project")
+    return Request(prompt, QUOTE_TOKENS, constraint=JsonSchema(QuestionReading), role="project")
 
 
 def read_text(text: str, *, asks: bool) -> str:
@@ -84,6 +84,6 @@ def read_text(text: str, *, asks: bool) -> str:
         InvalidOutputError: It cannot be read.
     """
     if not asks:
-        return parsed(Reading, text, "no reading").answer.strip()
+        return parsed(QuestionReading, text, "no reading").answer.strip()
     said = text.strip()
     return "" if said.rstrip(".").lower() == "unknown" else said

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tape.protocols import Action
 from tape.tools.apart import Made, make
-from tape.tools.at_once import PlannedCall, ResultsAtOnce, behind_barriers
+from tape.tools.at_once import PathCall, ResultsAtOnce, behind_barriers
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.tool import Tool
@@ -60,7 +60,7 @@ class TypedCallsAtOnce(ResultsAtOnce):
     def _first(self) -> int:
         return self._play.at_hand()[2]
 
-    def _make(self, item: Tool, arguments: dict[str, Any], one: PlannedCall) -> Awaitable[Made]:
+    def _make(self, item: Tool, arguments: dict[str, Any], one: PathCall) -> Awaitable[Made]:
         return make(item, arguments | self._play.drawn(item, one.number))
 
     def _taken(self, path: Sequence[Action]) -> list[list[_Taken]]:
@@ -109,7 +109,7 @@ class TypedCallsAtOnce(ResultsAtOnce):
             ]
         )
 
-    def _ready(self) -> Iterator[tuple[PlannedCall, Callable[[], dict[str, Any]]]]:
+    def _ready(self) -> Iterator[tuple[PathCall, Callable[[], dict[str, Any]]]]:
         path = self._path
         for one, taken in zip(path, self._planned, strict=False):
             makers = [None if each.place is None else path[each.place].made for each in taken]

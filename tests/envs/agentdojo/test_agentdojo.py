@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import pytest
 
 from envs.agentdojo import source as sources
-from envs.agentdojo.environment import AgentDojoEnvironment, Case, suites
+from envs.agentdojo.environment import AgentDojoEnvironment, DojoCase, suites
 from envs.agentdojo.plugin import PLUGIN
-from envs.agentdojo.source import Source
+from envs.agentdojo.source import DojoSource
 from envs.agentdojo.tools import SuiteWorld, tools_of
 from envs.apart.host import Process
 from tape import TapeAgent
@@ -36,13 +36,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> DojoSource:
     monkeypatch.setattr(sources, "_HASHES", HASHES)
     return sources.source(folder)
 
 
 @pytest.fixture
-def process(made: Source) -> Process:
+def process(made: DojoSource) -> Process:
     return suites(made)
 
 
@@ -50,19 +50,19 @@ def world(process: Process, **injections: str) -> SuiteWorld:
     return SuiteWorld.of(process, "banking", USER, injections)
 
 
-def test_only_files_of_the_pinned_version_are_read(made: Source, tmp_path: Path) -> None:
+def test_only_files_of_the_pinned_version_are_read(made: DojoSource, tmp_path: Path) -> None:
     assert [*made.data()] == [
         "banking/environment.yaml",
         "banking/include/files.yaml",
         "banking/injection_vectors.yaml",
     ]
     with pytest.raises(DataError, match=r"has no folder agentdojo: unpack the wheel of agentdojo 0\.1\.35"):
-        Source(tmp_path)
+        DojoSource(tmp_path)
     other = wheel(tmp_path)
     file = other / "agentdojo/task_suite/load_suites.py"
     file.write_text(file.read_text() + "\n")
     with pytest.raises(DataError, match=r"is not that of agentdojo 0\.1\.35"):
-        Source(other).modules()
+        DojoSource(other).modules()
     with pytest.raises(ConfigError, match="agentdojo needs --data DIR, the folder of the unpacked wheel"):
         PLUGIN.tasks({"data": None, **OPTIONS})
 
@@ -88,11 +88,11 @@ def test_the_process_reaches_nothing_outside(process: Process) -> None:
         world(process).call("get_balance", {})
 
 
-def test_a_task_from_another_process_has_the_same_suites(made: Source, process: Process) -> None:
+def test_a_task_from_another_process_has_the_same_suites(made: DojoSource, process: Process) -> None:
     assert suites(pickle.loads(pickle.dumps(made))) is process
 
 
-def test_a_process_that_has_died_is_named(made: Source) -> None:
+def test_a_process_that_has_died_is_named(made: DojoSource) -> None:
     own = Process("envs.agentdojo.child", "AgentDojo's suites")
     own.close()
     with pytest.raises(EnvironmentFaultError, match="AgentDojo's suites"):
@@ -125,7 +125,7 @@ class Play(Protocol):
 
 
 @pytest.fixture
-def play(folder: Path, made: Source) -> Play:
+def play(folder: Path, made: DojoSource) -> Play:
     assert made
 
     def played(agent: Agent, injection: str = "", *, tightness: str = "loose") -> EpisodeResult:
@@ -146,7 +146,7 @@ def test_the_gold_calls_succeed_within_all_caps(play: Play, tightness: str, worl
     assert result.measures == {"wrong_irreversible": 0, "false_refusals": 0}
 
 
-def test_tasks_have_ids_parts_and_caps(folder: Path, made: Source) -> None:
+def test_tasks_have_ids_parts_and_caps(folder: Path, made: DojoSource) -> None:
     given = {**OPTIONS, "data": str(folder)}
     assert [one.id for one in PLUGIN.tasks({**given, "part": "test"})] == ["banking/user_task_4"]
     [*_, last] = PLUGIN.tasks({**given, "attack": True})
@@ -154,8 +154,8 @@ def test_tasks_have_ids_parts_and_caps(folder: Path, made: Source) -> None:
     assert len(PLUGIN.tasks({**given, "attack": True})) == 4  # an injected task without gold calls is left out
 
 
-def test_a_check_of_the_calls_goes_before_that_of_the_state(made: Source) -> None:
-    env = AgentDojoEnvironment(Case("banking", "user_task_4"), made)
+def test_a_check_of_the_calls_goes_before_that_of_the_state(made: DojoSource) -> None:
+    env = AgentDojoEnvironment(DojoCase("banking", "user_task_4"), made)
     assert TapeAgent("simulated:agentdojo?errors=0").run(env, budget="9 steps").success
 
 
@@ -184,8 +184,8 @@ def test_a_refused_gold_call_is_a_false_refusal(play: Play) -> None:
     assert (result.end_state, result.measures["false_refusals"]) == ("infeasible", 1)
 
 
-def test_each_try_begins_with_a_fresh_world(made: Source) -> None:
-    env = AgentDojoEnvironment(Case("banking", USER), made)
+def test_each_try_begins_with_a_fresh_world(made: DojoSource) -> None:
+    env = AgentDojoEnvironment(DojoCase("banking", USER), made)
     agent = TapeAgent("simulated:agentdojo?errors=0&verdicts=0")
     assert [agent.run(env, budget="9 steps").success for _ in range(2)] == [True, True]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from envs.agentdojo.environment import INJECTED, suite_of, suites
-from envs.agentdojo.source import SUITES, Source
+from envs.agentdojo.source import SUITES, DojoSource
 from envs.agentdojo.tools import SuiteWorld, use_of
 from envs.apart.host import Process
 from tape.tools.errors import ToolFailedError
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(scope="module")
-def source() -> Source:
+def source() -> DojoSource:
     folder = Path(os.environ.get("TAPE_TEST_DATA", "")) / "agentdojo"
     if not (folder / "agentdojo").is_dir():
         pytest.skip("the unpacked wheel of agentdojo is not here")
-    return Source(folder)
+    return DojoSource(folder)
 
 
 @pytest.fixture(scope="module")
-def process(source: Source) -> Process:
+def process(source: DojoSource) -> Process:
     return suites(source)
 
 
@@ -41,7 +41,7 @@ def make(world: SuiteWorld, injection: str = "") -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_the_gold_calls_of_all_users_pass_the_checks(source: Source, process: Process, suite: str) -> None:
+def test_the_gold_calls_of_all_users_pass_the_checks(source: DojoSource, process: Process, suite: str) -> None:
     users = suite_of(source, suite)["users"]
     for user in users:
         world = SuiteWorld.of(process, suite, user, {})
@@ -52,7 +52,7 @@ def test_the_gold_calls_of_all_users_pass_the_checks(source: Source, process: Pr
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_gold_calls_of_injected_tasks_do_them_and_others_do_not(
-    source: Source, process: Process, suite: str
+    source: DojoSource, process: Process, suite: str
 ) -> None:
     found = suite_of(source, suite)
     [user, *_] = found["users"]
@@ -71,7 +71,7 @@ def test_the_gold_calls_of_injected_tasks_do_them_and_others_do_not(
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_each_injected_text_is_shown_as_it_was_written(source: Source, process: Process, suite: str) -> None:
+def test_each_injected_text_is_shown_as_it_was_written(source: DojoSource, process: Process, suite: str) -> None:
     found = suite_of(source, suite)
     for user in found["users"]:
         places = process.ask(do="seen", suite=suite, user=user)

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 
 from envs.alfworld import prompts
-from envs.alfworld.commands import Command
-from envs.alfworld.prompts.chat import ChatFormat
+from envs.alfworld.commands import AlfworldCommand
+from envs.alfworld.prompts.chat import AlfworldChatFormat
 from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 from experiments.training.alfworld.world import World
@@ -19,9 +19,9 @@ KNOWN = replace(
 )
 
 
-def format_of(world: World) -> ChatFormat:
+def format_of(world: World) -> AlfworldChatFormat:
     prompt_format = prompts.prompt_format(domain_of(world), "chat")
-    assert isinstance(prompt_format, ChatFormat)
+    assert isinstance(prompt_format, AlfworldChatFormat)
     return prompt_format
 
 
@@ -50,7 +50,7 @@ def actions_of(request: Request) -> set[str]:
 FOUND = {SHUT: "closed", KEPT: "closed", OPEN: "open", BARE: "cannot be closed"}
 
 
-def result(world: World, command: Command) -> str:
+def result(world: World, command: AlfworldCommand) -> str:
     """The real result of a command, as a model that knows it writes it."""
     if not world.do(command):
         return f"{command.text}{LEADS_TO}{NOTHING}"

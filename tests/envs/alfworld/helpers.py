@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from envs.alfworld.game.game_data import GameData
-from envs.alfworld.game.games import Game, load_games
+from envs.alfworld.game.games import AlfworldGame, load_games
 from envs.alfworld.game.textworld_game import TextWorldGame, installed
 
 needs_engine = pytest.mark.skipif(not installed(), reason="the extra alfworld is not installed")
@@ -24,16 +24,16 @@ needs_given = pytest.mark.skipif(given_folder() is None, reason="TAPE_TEST_DATA 
 
 
 @cache
-def all_games() -> tuple[Game, ...]:
+def all_games() -> tuple[AlfworldGame, ...]:
     """Packaged and given games, the given ones first."""
     folder = given_folder()
     given = load_games("valid_unseen", folder) if folder else []
     return (*given, *load_games("packaged"))
 
 
-def started(game: Game | GameData | str, *, fast: bool = True) -> TextWorldGame:
+def started(game: AlfworldGame | GameData | str, *, fast: bool = True) -> TextWorldGame:
     """A game on the engine."""
-    return TextWorldGame(game.data() if isinstance(game, Game) else game, fast=fast)
+    return TextWorldGame(game.data() if isinstance(game, AlfworldGame) else game, fast=fast)
 
 
 def busy(rng: random.Random, admissible: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import STEP, AlfworldDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts import prompt_format
@@ -34,7 +34,7 @@ class PlayedAlfworld(Environment):
     def step(self, action: str) -> tuple[Observation, Resources]:
         command = read_command(action)
         if command is not None:
-            self.world.do(Command(command.verb, command.place, kind_of(command.thing) if command.thing else ""))
+            self.world.do(AlfworldCommand(command.verb, command.place, kind_of(command.thing) if command.thing else ""))
         return Observation("", self.world.known), STEP
 
     def prompt_format(self, name: str) -> PromptFormat:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from envs.alfworld.game.games import Game
+from envs.alfworld.game.games import AlfworldGame
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.plugin import PLUGIN, task_of
@@ -25,7 +25,7 @@ def committed(count: int, gate: str) -> Counter[str]:
     for i in range(count):
         rng = random.Random(f"alfworld:commitments:{gate}:{i}")
         house = draw_house(rng, task=TASK_TYPES[i % len(TASK_TYPES)], size=rng.uniform(0.0, 1.0))
-        task = task_of(Game(f"commitments-{i}", "fresh", house))
+        task = task_of(AlfworldGame(f"commitments-{i}", "fresh", house))
         env = PLUGIN.make(task)
         result = agent.run(env, budget=task.budget, seed=derive(0, "commitments", i), simulator=PLUGIN.simulator(env))
         totals += Counter(

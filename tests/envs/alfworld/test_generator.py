@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.errors import GameError
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import LOOK, TASK_TYPES, TWO, Goal, read_goal
@@ -93,13 +93,13 @@ def test_other_sentences_are_refused_by_name(sentence: str) -> None:
         read_goal(sentence)
 
 
-def commands_of(world: World) -> list[Command]:
+def commands_of(world: World) -> list[AlfworldCommand]:
     """All that may help: everything on the goal's kinds, at every receptacle."""
     goal, found = world.layout.goal, []
     for place in world.layout.receptacles:
-        found += [Command(verb, place) for verb in ("go", "open")]
-        found += [Command(verb, place, goal.thing) for verb in ("take", "put", *TREATMENTS)]
-    return [*found, Command("use", "", goal.target)]
+        found += [AlfworldCommand(verb, place) for verb in ("go", "open")]
+        found += [AlfworldCommand(verb, place, goal.thing) for verb in ("take", "put", *TREATMENTS)]
+    return [*found, AlfworldCommand("use", "", goal.target)]
 
 
 def fewest(world: World, most: int) -> int | None:

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from envs.alfworld.game.game_data import GameData
 from envs.alfworld.game.house import House
 from envs.alfworld.game.textworld_game import Fact
-from envs.alfworld.grounder import ARITY, Finding, Grounder, finding
+from envs.alfworld.grounder import ARITY, Grounder, SeenFact, finding
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
 from tests.profiles import examples
 
 _RECEPTACLES = ("cabinet 1", "cabinet 11", "countertop 1", "drawer 1", "fridge 1", "microwave 1", "sinkbasin 1")
 
 
-def _is_true(found: Finding, facts: frozenset[Fact], listed: frozenset[Finding]) -> bool:
+def _is_true(found: SeenFact, facts: frozenset[Fact], listed: frozenset[SeenFact]) -> bool:
     name, args = found.predicate
     if name == "contents_known":
         inside = {f.predicate.args[0] for f in listed if f.predicate.name == "in" and f.predicate.args[1] == args[0]}

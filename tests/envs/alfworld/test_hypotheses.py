@@ -18,7 +18,7 @@ from tape.choice.graph import PlanGraph
 from tape.engine.context import RoleContext
 from tape.engine.unseen import FoldedPlan, Weigher, weigh_assumptions
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Choice, Request, Usage
+from tape.lm.base import OneOf, Request, Usage
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Domain, State
 from tape.trace import GraphFoldedEvent, TraceWriter
@@ -39,9 +39,9 @@ class Guessing(ScriptedLM):
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         self.requests += requests
         choices = [request.constraint for request in requests]
-        assert all(isinstance(choice, Choice) for choice in choices)
+        assert all(isinstance(choice, OneOf) for choice in choices)
         return [
-            (tuple(self.likely.get(o, 0.0) for o in c.options), Usage(1, 1)) for c in choices if isinstance(c, Choice)
+            (tuple(self.likely.get(o, 0.0) for o in c.options), Usage(1, 1)) for c in choices if isinstance(c, OneOf)
         ]
 
 

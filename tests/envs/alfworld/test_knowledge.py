@@ -8,7 +8,7 @@ from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.assumptions import assume, assumed_by, plain
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, unseen
@@ -57,12 +57,12 @@ def test_all_that_can_be_written_is_admissible_and_what_is_shown_too() -> None:
 START = known(SHELVES)
 
 
-def take(place: str) -> Command:
-    return Command("take", place, "book")
+def take(place: str) -> AlfworldCommand:
+    return AlfworldCommand("take", place, "book")
 
 
-def put(place: str) -> Command:
-    return Command("put", place, "book")
+def put(place: str) -> AlfworldCommand:
+    return AlfworldCommand("put", place, "book")
 
 
 def test_what_was_seen_or_looked_into_is_not_assumed() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from envs.alfworld.state import as_state
 from tape.agents.react import ReactAgent
-from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.base import JsonSchema, OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
 from tape.trace import ActedEvent, ObservedEvent, TraceWriter
@@ -24,7 +24,7 @@ def chat(request: Request, sample: int) -> str:
 
 def compact_words(request: Request, sample: int) -> str:
     """The same in the household prompt format."""
-    if not isinstance(request.constraint, Choice):
+    if not isinstance(request.constraint, OneOf):
         return FAVOURITE["household"]
     left = request.constraint.options
     return FAVOURITE["household"] if FAVOURITE["household"] in left else left[0]

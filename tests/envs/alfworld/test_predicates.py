@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import TWO, Goal
 from envs.alfworld.game.house import House, Receptacle
@@ -80,7 +80,7 @@ def true(world: World, predicate: Predicate) -> bool:
 
 def do(world: World, actions: Iterable[str]) -> None:
     for text in actions:
-        assert world.do(read_command(text) or Command("")), text
+        assert world.do(read_command(text) or AlfworldCommand("")), text
 
 
 def reached(world: World) -> bool:
@@ -89,7 +89,7 @@ def reached(world: World) -> bool:
     return any(all(values.get(p) == v for p, v in goal.items()) for goal in domain_of(world).goals())
 
 
-def played(seed: int, task: str, steps: int, name: str) -> Iterator[tuple[World, Command]]:
+def played(seed: int, task: str, steps: int, name: str) -> Iterator[tuple[World, AlfworldCommand]]:
     """A game after every command, partial or full, and the command."""
     full = seed % 3 == 0
     world = drawn(seed, task, full=full, size=0.15)
@@ -182,7 +182,7 @@ def test_another_lamp_switched_on_elsewhere_is_not_the_goal() -> None:
     world = world_of(replace(STUDY, inside=(*STUDY.inside, ("desklamp 2", "desk 1"))))
     do(world, ("go to desk 2", "use desklamp on desk 2", "go to bed 1", "take book from bed 1", "go to desk 1"))
     assert (rules.satisfied(world.known), reached(world)) == (False, False)
-    world.do(Command("use", "desk 1", "desklamp"))
+    world.do(AlfworldCommand("use", "desk 1", "desklamp"))
     assert rules.satisfied(world.known)
 
 

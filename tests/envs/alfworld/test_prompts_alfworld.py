@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld import prompts
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import OBJECTS
@@ -27,7 +27,7 @@ from envs.alfworld.prompts.lexicon import (
 from envs.alfworld.state import BARE, SHUT, Knowledge, Layout
 from experiments.training.alfworld.data import change_words
 from tape.errors import InvalidOutputError, ModelError
-from tape.lm.base import Choice, Constraint, Regex, Request
+from tape.lm.base import Constraint, OneOf, Regex, Request
 from tape.lm.scripted import obeys
 from tape.protocols.prompt_format import PromptFormat, option_values
 from tests.envs.alfworld.chat import COOK
@@ -57,7 +57,7 @@ def format_of(state: Knowledge) -> AlfworldFormat:
 
 def texts(constraint: Constraint | None) -> st.SearchStrategy[str]:
     """What a constraint admits."""
-    if isinstance(constraint, Choice):
+    if isinstance(constraint, OneOf):
         return st.sampled_from(constraint.options)
     assert isinstance(constraint, Regex)
     return st.from_regex(constraint.pattern, fullmatch=True)
@@ -137,7 +137,7 @@ def test_the_prompt_is_what_is_known_and_one_query() -> None:
 
 
 def options(request: Request) -> set[str]:
-    assert isinstance(request.constraint, Choice)
+    assert isinstance(request.constraint, OneOf)
     return set(request.constraint.options)
 
 
@@ -194,7 +194,7 @@ def test_the_score_falls_with_the_steps_left(prompt_format: PromptFormat) -> Non
     found = option_values(request, values)
     assert list(found) == sorted(found, reverse=True)
     assert (found[0], 0 < found[-1] < found[1] < 0.5) == (1.0, True)
-    assert isinstance(request.constraint, Choice)
+    assert isinstance(request.constraint, OneOf)
     assert [option.strip() for option in request.constraint.options[:3]] == ["0", "1", "2"]
 
 
@@ -211,12 +211,12 @@ def test_one_question_is_about_all_places_of_a_kind_that_were_not_searched(
     state = known(KITCHEN).found("countertop 1", BARE).found("cabinet 1", SHUT)
     fridge, cabinet, door = inside("apple", "fridge 1"), inside("apple", "cabinet 1"), shut("cabinet 2")
     [(request, meant)] = prompt_format.weigh_requests(state, [fridge, cabinet])
-    assert request.constraint == Choice(places)
+    assert request.constraint == OneOf(places)
     assert meant[places[2]] == fridge
     assert prompt_format.weigh_requests(replace(state, status=(BARE,) * 6), [fridge]) == []
     [(_, about), (closed, doors)] = prompt_format.predict_request(state, [fridge, door, searched("fridge 1"), cabinet])
     assert prompt_format.read_predict(state, about, places[0]) == {fridge: False, cabinet: True}
-    assert isinstance(closed.constraint, Choice)
+    assert isinstance(closed.constraint, OneOf)
     assert {option.strip() for option in closed.constraint.options} == {"yes", "no"}
     assert prompt_format.read_predict(state, doors, " no\n") == {door: False}
     for text in ("", "attic 1", "perhaps"):
@@ -228,14 +228,14 @@ names = st.sampled_from(RECEPTACLE_WORDS).map(receptacle_name)
 
 
 @st.composite
-def commands(draw: st.DrawFn) -> Command:
+def commands(draw: st.DrawFn) -> AlfworldCommand:
     verb = draw(st.sampled_from(VERBS))
     thing = "" if verb in ("go", "open", "close") else draw(st.sampled_from(OBJECTS))
-    return Command(verb, "" if verb == "use" else draw(names), thing)
+    return AlfworldCommand(verb, "" if verb == "use" else draw(names), thing)
 
 
 @given(st.lists(commands(), max_size=6))
-def test_commands_are_read_back_from_their_words(plan: list[Command]) -> None:
+def test_commands_are_read_back_from_their_words(plan: list[AlfworldCommand]) -> None:
     words = [word for command in plan for word in command_words(command)]
     assert read_commands(words) == (plan, True)
     assert set(words) <= set(WORDS)
@@ -243,7 +243,9 @@ def test_commands_are_read_back_from_their_words(plan: list[Command]) -> None:
 
 
 @given(st.lists(commands(), max_size=4), st.text(max_size=8), st.lists(st.sampled_from(WORDS), max_size=4))
-def test_reading_stops_at_the_first_that_is_no_command(plan: list[Command], garbage: str, rest: list[str]) -> None:
+def test_reading_stops_at_the_first_that_is_no_command(
+    plan: list[AlfworldCommand], garbage: str, rest: list[str]
+) -> None:
     words = [word for command in plan for word in command_words(command)]
     found, whole = read_commands([*words, f"?{garbage}", *rest])
     assert (found[: len(plan)], whole) == (plan, False)
@@ -270,5 +272,5 @@ def test_names_beyond_the_vocabulary_are_unsupported() -> None:
     with pytest.raises(ModelError, match="unsupported"):
         prompts.prompt_format(AlfworldDomain(layout), "household").plan_request(Knowledge.start(layout), {})
     with pytest.raises(ModelError, match="unsupported"):
-        command_words(Command("take", "shelf 1", "teapot 1"))
+        command_words(AlfworldCommand("take", "shelf 1", "teapot 1"))
     assert receptacle_word("shelf 30") == "shelf30"

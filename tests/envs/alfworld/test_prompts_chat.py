@@ -17,7 +17,7 @@ from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
 from experiments.training.alfworld.plans import best_plan
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice
+from tape.lm.base import OneOf
 from tape.lm.scripted import obeys
 from tests.envs.alfworld.chat import COOK, FOUND, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
 from tests.envs.alfworld.worlds import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
@@ -145,7 +145,7 @@ def test_paths_are_numbered() -> None:
     request = COOK.select_request(KNOWN, plans, {"steps": 3})
     assert "1: go to cabinet 1 -> s11 (0.25); open cabinet 1 -> s12 (0.25) | certainty 0.75; needs 2" in prompt(request)
     assert "2: open fridge 1 -> s21 (0.25) |" in prompt(request)
-    assert request.constraint == Choice(("1", "2"))
+    assert request.constraint == OneOf(("1", "2"))
     assert COOK.read_intention("I open the fridge.") is None
 
 
@@ -236,4 +236,4 @@ def test_what_hand_and_furniture_rule_out_can_only_come_to_nothing() -> None:
     held = replace(KNOWN, holding="apple 1")
     for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
         request = COOK.next_request(here, action, valid=True)
-        assert request.constraint == Choice((f"{action}{LEADS_TO}{NOTHING}",))
+        assert request.constraint == OneOf((f"{action}{LEADS_TO}{NOTHING}",))

@@ -13,7 +13,7 @@ import pytest
 from envs.alfworld.errors import GameError
 from envs.alfworld.game import textworld_game
 from envs.alfworld.game.game_file import game_text
-from envs.alfworld.game.games import Game
+from envs.alfworld.game.games import AlfworldGame
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.oracle import shortest
 from envs.alfworld.game.textworld_game import TextWorldGame
@@ -25,14 +25,14 @@ def _small() -> str:
     return game_text(draw_house(random.Random("small"), "pick_heat_then_place_in_recep", 0.1))
 
 
-def _play_side_by_side(game: Game | str, steps: int) -> int:
+def _play_side_by_side(game: AlfworldGame | str, steps: int) -> int:
     """Play on both engines; returns how many steps were compared."""
-    name = game.name if isinstance(game, Game) else "text"
+    name = game.name if isinstance(game, AlfworldGame) else "text"
     rng = random.Random(f"identity:{name}")
     with started(game) as fast, started(game, fast=False) as stock:
         ours, theirs = fast.reset(), stock.reset()
         assert ours == theirs
-        plan = list(shortest(game.house, game.put_template)) if isinstance(game, Game) else []
+        plan = list(shortest(game.house, game.put_template)) if isinstance(game, AlfworldGame) else []
         for step in range(steps):
             if step == steps // 2:  # from the start again, and this time to the end
                 assert fast.reset() == stock.reset()

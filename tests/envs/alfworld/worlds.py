@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hypothesis import strategies as st
 
 from envs.alfworld import rules
-from envs.alfworld.commands import Command
+from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import SIMPLE, TASK_TYPES, Goal
@@ -55,7 +55,7 @@ def domain_of(world: World, *, shown: bool = False) -> AlfworldDomain:
     return AlfworldDomain(world.layout, shown=shown)
 
 
-def sensible(world: World, rng: random.Random) -> Command:
+def sensible(world: World, rng: random.Random) -> AlfworldCommand:
     """A command that leads somewhere more often than not: of the best plan, or one that is often possible."""
     if rng.random() < 0.4 and (plan := best_plan(world.scene())):
         return plan[0] if plan[0].verb != "use" else lamp(world, rng)
@@ -63,19 +63,19 @@ def sensible(world: World, rng: random.Random) -> Command:
     return lamp(world, rng) if command.verb == "use" else command
 
 
-def lamp(world: World, rng: random.Random) -> Command:
+def lamp(world: World, rng: random.Random) -> AlfworldCommand:
     """Using a lamp, mostly where one is."""
     stands = sorted(where for thing, where in world.inside if kind_of(thing) in ("desklamp", "floorlamp"))
     place = rng.choice(stands) if stands and rng.random() < 0.8 else rng.choice(world.layout.receptacles)
     there = [kind_of(t) for t, where in sorted(world.inside) if where == place and kind_of(t).endswith("lamp")]
-    return Command("use", place, there[0] if there else "desklamp")
+    return AlfworldCommand("use", place, there[0] if there else "desklamp")
 
 
 def known(house: House) -> Knowledge:
     return Knowledge.start(world_of(house).layout)
 
 
-def follow(state: Knowledge, plan: Iterable[Command]) -> Knowledge:
+def follow(state: Knowledge, plan: Iterable[AlfworldCommand]) -> Knowledge:
     """The state after commands that the rules all take."""
     for command in plan:
         after = rules.apply(state, command)

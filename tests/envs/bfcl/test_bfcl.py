@@ -11,10 +11,10 @@ import pytest
 from envs.bfcl import source as sources
 from envs.bfcl.backend import ApiWorld, Backend, backend
 from envs.bfcl.calls import read_call
-from envs.bfcl.checks import Checked
+from envs.bfcl.checks import CheckedConversation
 from envs.bfcl.environment import BfclEnvironment
 from envs.bfcl.plugin import PLUGIN
-from envs.bfcl.source import Source
+from envs.bfcl.source import BfclSource
 from tape import TapeAgent
 from tape.agents.react import ReactAgent
 from tape.errors import ConfigError, DataError, EnvironmentFaultError
@@ -34,13 +34,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> BfclSource:
     monkeypatch.setattr(sources, "_HASHES", hashes(folder))
     return sources.source(folder)
 
 
 @pytest.fixture
-def apis(made: Source) -> Backend:
+def apis(made: BfclSource) -> Backend:
     return backend(made)
 
 
@@ -51,18 +51,18 @@ def world(apis: Backend, *, long: bool = False) -> ApiWorld:
     return ApiWorld.of(apis, ["GorillaFileSystem", "MathAPI"], CONFIG, long=long)
 
 
-def test_only_files_of_the_pinned_version_are_read(folder: Path, made: Source, tmp_path: Path) -> None:
+def test_only_files_of_the_pinned_version_are_read(folder: Path, made: BfclSource, tmp_path: Path) -> None:
     assert [one.id for one in made.conversations("base")] == ["multi_turn_base_0"]
     with pytest.raises(DataError, match="has no folder bfcl_eval: unpack the wheel of bfcl-eval"):
-        Source(tmp_path)
+        BfclSource(tmp_path)
     (tmp_path / "bfcl_eval").mkdir()
     with pytest.raises(DataError, match="is missing; unpack all of the wheel"):
-        Source(tmp_path).conversations("base")
+        BfclSource(tmp_path).conversations("base")
     other = wheel(tmp_path)
     file = other / "bfcl_eval/data/BFCL_v4_multi_turn_base.json"
     file.write_text(file.read_text().replace("Copy", "Move"))
     with pytest.raises(DataError, match="is not that of bfcl-eval"):
-        Source(other / "bfcl_eval").conversations("base")
+        BfclSource(other / "bfcl_eval").conversations("base")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_process_reaches_nothing_outside(apis: Backend, name: str, what: str
     assert "is not allowed here" in world(apis).call(name, {})
 
 
-def test_a_process_that_has_died_is_named(made: Source) -> None:
+def test_a_process_that_has_died_is_named(made: BfclSource) -> None:
     apis = Backend(made)
     apis.close()
     with pytest.raises(EnvironmentFaultError, match="ended"):
@@ -136,7 +136,7 @@ class TestWorld(StateConformance):
 
 def checked(apis: Backend, calls: Sequence[tuple[str, dict[str, str]]], gold: Sequence[str]) -> str:
     parameters = {"cat": ["file_name"], "echo": ["content", "file_name"], "touch": ["file_name"]}
-    one, checks = world(apis), Checked(world(apis))
+    one, checks = world(apis), CheckedConversation(world(apis))
     for name, given in calls:
         one.call(name, given)
     checks.turn(one, one.take_results(), [read_call(text, parameters) for text in gold])
@@ -171,7 +171,7 @@ def gold_model(env: BfclEnvironment, wrong: int = -1) -> ScriptedLM:
 @pytest.mark.parametrize("kind", sources.KINDS)
 @pytest.mark.parametrize("tightness", ["none", "loose", "tight"])
 def test_the_gold_calls_succeed_within_all_caps(
-    folder: Path, made: Source, kind: str, tightness: str, world_model: str
+    folder: Path, made: BfclSource, kind: str, tightness: str, world_model: str
 ) -> None:
     part = "dev" if kind == "base" else "test"
     [task] = PLUGIN.tasks({"data": str(folder), "kind": kind, "part": part, "tightness": tightness})
@@ -185,7 +185,7 @@ def test_the_gold_calls_succeed_within_all_caps(
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
-def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: Source, wrong: int) -> None:
+def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: BfclSource, wrong: int) -> None:
     env = BfclEnvironment(made.conversations("base")[0], made)
     result = TapeAgent(gold_model(env, wrong), num_plans=1).run(env)
     assert result.end_state == "failure"
@@ -194,7 +194,7 @@ def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: Source, wrong: in
     assert sum("answer" in action for action in result.actions) == 2
 
 
-def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: Source) -> None:
+def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: BfclSource) -> None:
     env = BfclEnvironment(made.conversations("base")[0], made)
     text = program_text([call("rm", file_name="a"), call("touch", file_name="a")], '"done"')
 
@@ -206,7 +206,7 @@ def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: Source) -> None
     assert result.measures == {"wrong_irreversible": 1}
 
 
-def test_the_simulated_planner_errs_at_its_rates(folder: Path, made: Source) -> None:
+def test_the_simulated_planner_errs_at_its_rates(folder: Path, made: BfclSource) -> None:
     [task] = PLUGIN.tasks({"data": str(folder), "kind": "base", "part": "dev", "tightness": "loose"})
     for execution in ("forced", "constrained"):
         agent = TapeAgent("simulated:bfcl?errors=0&verdicts=0", world_model="copy", execution=execution)
@@ -228,7 +228,7 @@ def cat_tool() -> Any:
     return make_tool(cat)
 
 
-def test_a_function_that_is_held_back_comes_in_its_turn(made: Source) -> None:
+def test_a_function_that_is_held_back_comes_in_its_turn(made: BfclSource) -> None:
     env = BfclEnvironment(made.conversations("miss_func")[0], made)
     offered: list[bool] = []
 
@@ -240,7 +240,7 @@ def test_a_function_that_is_held_back_comes_in_its_turn(made: Source) -> None:
     assert offered == [False, False, True]
 
 
-def test_what_the_command_line_refuses(folder: Path, made: Source) -> None:
+def test_what_the_command_line_refuses(folder: Path, made: BfclSource) -> None:
     options = {"data": str(folder), "kind": "miss_func", "part": "dev", "tightness": "none"}
     with pytest.raises(ConfigError, match="for evaluation; give --part test"):
         PLUGIN.tasks(options)

@@ -14,9 +14,9 @@ import pytest
 
 from envs.bfcl.backend import ApiWorld, Backend
 from envs.bfcl.calls import ApiCall, read_call
-from envs.bfcl.checks import Checked
+from envs.bfcl.checks import CheckedConversation
 from envs.bfcl.functions import READ, parameters_of
-from envs.bfcl.source import KINDS, LONG, MODULES, Conversation, Source
+from envs.bfcl.source import KINDS, LONG, MODULES, BfclSource, Conversation
 
 pytestmark = pytest.mark.soak
 MUTATED = 1000
@@ -55,7 +55,7 @@ def ours(
     apis: Backend, one: Conversation, turns: Sequence[Sequence[ApiCall]], gold: Sequence[Sequence[ApiCall]]
 ) -> bool:
     world, right = (ApiWorld.of(apis, one.classes, one.config, long=one.kind == LONG) for _ in range(2))
-    checks = Checked(right)
+    checks = CheckedConversation(right)
     for calls, wanted in zip(turns, gold, strict=True):
         for call in calls:
             world.call(call.name, call.arguments)
@@ -89,7 +89,7 @@ def mutated(gold: Sequence[Sequence[ApiCall]], rng: random.Random) -> list[list[
 
 
 def test_the_rules_agree_with_the_official_checker(folder: Path) -> None:
-    source = Source(folder)
+    source = BfclSource(folder)
     apis, rng = Backend(source), random.Random(0)
     every = [one for kind in KINDS for one in source.conversations(kind)]
     read = {
@@ -118,7 +118,7 @@ def test_the_rules_agree_with_the_official_checker(folder: Path) -> None:
 
 
 def test_what_is_declared_to_read_changes_nothing_on_all_gold_sequences(folder: Path) -> None:
-    source = Source(folder)
+    source = BfclSource(folder)
     apis, parameters = Backend(source), parameters_of(source, MODULES)
     assert parameters.keys() >= READ
     for one in (one for kind in KINDS for one in source.conversations(kind)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envs.apart.planner import Turn, know, open_planner, reply
+from envs.apart.planner import KnownRequest, know, open_planner, reply
 from envs.bfcl.calls import ApiCall
 from envs.rates import Rates
 from tape import TapeAgent, ToolEnvironment
@@ -41,7 +41,7 @@ class Store:
 
 
 def played(task: str, gold: list[ApiCall], store: Store) -> EpisodeResult[Any]:
-    know([(task, Turn(task, gold, [], FUNCTIONS, []))])
+    know([(task, KnownRequest(task, gold, [], FUNCTIONS, []))])
     agent = TapeAgent(open_planner("bfcl?errors=0&verdicts=0"))
     return agent.run(ToolEnvironment(task, store.tools(), budget="20 steps"))
 
@@ -57,7 +57,7 @@ def test_values_are_written_as_they_are_and_known_again(value: object) -> None:
 
 def test_a_right_call_that_has_failed_is_not_taken_for_made() -> None:
     store, task = Store(failures=1), "Clean up and note."
-    know([(task, Turn(task, [ApiCall("wipe", {}), ApiCall("write", {"text": "x"})], [], FUNCTIONS, []))])
+    know([(task, KnownRequest(task, [ApiCall("wipe", {}), ApiCall("write", {"text": "x"})], [], FUNCTIONS, []))])
     model = open_planner("bfcl?errors=0&verdicts=0")
     TapeAgent(model).run(ToolEnvironment(task, store.tools(), budget="20 steps"))
     [request] = [each for each in model.requests if "This line failed:\n" in each.prompt[-1].content][:1]  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ import pytest
 
 from envs.bfcl import source as sources
 from envs.bfcl.environment import BfclEnvironment
-from envs.bfcl.source import Source
+from envs.bfcl.source import BfclSource
 from tape import TapeAgent
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
@@ -24,7 +24,7 @@ TOUCH = "made = touch('a')\nanswer('done')"
 def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BfclEnvironment:
     made = wheel(tmp_path)
     monkeypatch.setattr(sources, "_HASHES", hashes(made))
-    found: Source = sources.source(made)
+    found: BfclSource = sources.source(made)
     return BfclEnvironment(found.conversations("base")[0], found)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from envs.gsm_hard.arithmetic import ARITY, KINDS, OFF_BY, is_right, perturbed, run
 from envs.gsm_hard.errors import ArithmeticToolError
-from envs.gsm_hard.problem import Step
+from envs.gsm_hard.problem import ProgramStep
 
 ANY = st.floats() | st.integers(-200, 200).map(float)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -66,15 +66,15 @@ def test_a_perturbed_result_is_finite_and_never_right(value: float, seed: int) -
     ("steps", "message"),
     [
         ((), "at least one step"),
-        ((Step("add", (1.0, 2.0)), Step("add", ("#2", 1.0))), "'#2'"),
-        ((Step("add", (1.0, 2.0)), Step("add", ("#0", 1.0))), "'#0'"),
-        ((Step("add", (1.0, 2.0)), Step("add", ("#²", 1.0))), "'#²'"),
-        ((Step("add", (1.0, 2.0)), Step("add", ("#" + "9" * 9999, 1.0))), "no earlier result"),
-        ((Step("add", (1.0,)),), "'add' with 1"),
-        ((Step("sqrt", (1.0,)),), "'sqrt'"),
+        ((ProgramStep("add", (1.0, 2.0)), ProgramStep("add", ("#2", 1.0))), "'#2'"),
+        ((ProgramStep("add", (1.0, 2.0)), ProgramStep("add", ("#0", 1.0))), "'#0'"),
+        ((ProgramStep("add", (1.0, 2.0)), ProgramStep("add", ("#²", 1.0))), "'#²'"),
+        ((ProgramStep("add", (1.0, 2.0)), ProgramStep("add", ("#" + "9" * 9999, 1.0))), "no earlier result"),
+        ((ProgramStep("add", (1.0,)),), "'add' with 1"),
+        ((ProgramStep("sqrt", (1.0,)),), "'sqrt'"),
     ],
 )
-def test_a_program_that_cannot_be_run_is_refused(steps: tuple[Step, ...], message: str) -> None:
+def test_a_program_that_cannot_be_run_is_refused(steps: tuple[ProgramStep, ...], message: str) -> None:
     with pytest.raises(ArithmeticToolError, match=message.replace("(", r"\(")):
         run(steps)
 

@@ -9,7 +9,7 @@ import pytest
 from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.generator import generate
 from envs.gsm_hard.plugin import PLUGIN
-from envs.gsm_hard.problem import Problem, Step
+from envs.gsm_hard.problem import Problem, ProgramStep
 from envs.gsm_hard.profiles import PROFILES, budget
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
@@ -79,7 +79,7 @@ def test_arithmetic_that_is_no_tool_is_refused(text: str) -> None:
 
 
 def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
-    env, wrong = GsmHardEnvironment(Problem("p", "", 12.0, (Step("multiply", (3.0, 4.0)),), 1)), 0
+    env, wrong = GsmHardEnvironment(Problem("p", "", 12.0, (ProgramStep("multiply", (3.0, 4.0)),), 1)), 0
     for seed in range(600):
         env.reset(seed)
         for action in (call("multiply", "quick", a=3.0, b=4.0).text, "answer(value=#1)"):

@@ -8,7 +8,7 @@ import pytest
 from envs.gsm_hard.arithmetic import run
 from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
-from envs.gsm_hard.problem import Step
+from envs.gsm_hard.problem import ProgramStep
 from envs.gsm_hard.rendering import in_order_of_text
 from envs.gsm_hard.templates import CONSTANTS, TEMPLATES
 from envs.gsm_hard.words import delexicalise
@@ -86,7 +86,7 @@ def test_nonsense_is_refused() -> None:
 
 def test_calls_come_in_the_order_of_the_text() -> None:
     def in_order(letters: str, *steps: tuple[str, object, object]) -> list[tuple[str, object, object]]:
-        found = in_order_of_text(tuple(Step(kind, (a, b)) for kind, a, b in steps), letters)  # type: ignore[arg-type]
+        found = in_order_of_text(tuple(ProgramStep(kind, (a, b)) for kind, a, b in steps), letters)  # type: ignore[arg-type]
         return [(step.kind, *step.args) for step in found]
 
     steps = [("multiply", "a", "b"), ("multiply", "c", "d"), ("subtract", "#1", "#2")]

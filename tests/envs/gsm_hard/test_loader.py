@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.gsm_hard.errors import DataError
+from envs.gsm_hard.errors import ProblemFileError
 from envs.gsm_hard.loader import DEFAULT_OPERATIONS, load, operations_of
 
 _DATA = os.environ.get("TAPE_TEST_DATA", "")
@@ -40,7 +40,7 @@ def write(path: Path, *rows: Any) -> Path:
 )
 def test_a_bad_line_is_named(tmp_path: Path, row: Any, field: str, message: str) -> None:
     path = write(tmp_path / "bad.jsonl", GOOD, row)
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(ProblemFileError, match=message) as caught:
         load(path)
     assert (caught.value.file, caught.value.place, caught.value.field) == (str(path), 2, field)
     assert f"{path}:2" in str(caught.value)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.gsm_hard.words import Words, delexicalise
+from envs.gsm_hard.words import GsmWords, delexicalise
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from envs.gsm_hard.words import Words, delexicalise
     ],
 )
 def test_texts_are_taken_apart(text: str, tokens: str, numbers: tuple[float, ...]) -> None:
-    assert delexicalise(text) == Words(tuple(tokens.split()), tuple(map(float, numbers)))
+    assert delexicalise(text) == GsmWords(tuple(tokens.split()), tuple(map(float, numbers)))
 
 
 @given(st.text(alphabet="0123456789.,$%-ax #'é²½ \n", max_size=60) | st.text(max_size=100))

@@ -8,7 +8,7 @@ from typing import Any
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.setting import Setting
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
@@ -27,7 +27,7 @@ PASSAGES = (
     Passage("4", "Elmo Works", "The firm Elmo Works was founded by Fenn Garrow."),
     Passage("5", "Fenn Garrow", "Fenn Garrow wrote a letter to Ada Quill."),
 )
-QUESTION = Question("2hop__1", "Who founded the firm that built Aldera?", "Ada Quill")
+QUESTION = MusiqueQuestion("2hop__1", "Who founded the firm that built Aldera?", "Ada Quill")
 SUBS = ("Who built Aldera?", "Who founded #1?")
 
 

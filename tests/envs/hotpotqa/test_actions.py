@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Search, read, write
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, read, write
 from envs.hotpotqa.errors import HotpotError
 
 WORDS = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=40).map(lambda text: " ".join(text.split()))
@@ -18,8 +18,10 @@ def test_findings_are_read_as_they_were_written(hop: int, finding: str, title: s
     assert read(write(made)) == made
 
 
-@given(st.sampled_from([Search, Answer]), WORDS.filter(bool))
-def test_queries_and_answers_are_read_as_they_were_written(kind: type[Search | Answer], text: str) -> None:
+@given(st.sampled_from([ParagraphSearch, HotpotAnswer]), WORDS.filter(bool))
+def test_queries_and_answers_are_read_as_they_were_written(
+    kind: type[ParagraphSearch | HotpotAnswer], text: str
+) -> None:
     assert read(write(kind(text))) == kind(text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, write
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, Parsed, write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
@@ -16,7 +16,7 @@ from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
@@ -90,7 +90,7 @@ def test_predicted_and_observed_states_are_the_same_to_a_plan() -> None:
     assert env.domain.outcome(env.state, "finish").state is None
 
 
-def two_hops() -> tuple[Question, tuple[Passage, ...], list[tuple[str, str, Passage]]]:
+def two_hops() -> tuple[MusiqueQuestion, tuple[Passage, ...], list[tuple[str, str, Passage]]]:
     """Our first question of two hops, its paragraphs, and query, answer and paragraph of each hop."""
     question = next(q for q in load_questions("dev") if q.operations == 2)
     given = with_distractors(question, TitledCorpus(load_corpus()))
@@ -163,7 +163,7 @@ def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], 
 
 
 FOUND = Find(1, "Belmar Yards", "Aldera", "Belmar Yards", "Who built Aldera?")
-MOVES = [Search("Aldera"), FOUND, Answer("Ada Quill"), Finish()]
+MOVES = [ParagraphSearch("Aldera"), FOUND, HotpotAnswer("Ada Quill"), Finish()]
 
 
 def player(moves: Sequence[Parsed]) -> ScriptedLM:
@@ -201,7 +201,7 @@ def test_every_kind_of_step_is_read_back_and_searches_are_offered_where_there_ar
     form = env.prompt_format("chat")
     for move in MOVES:
         text = json.dumps({"thought": "so", "step": as_step(move)})
-        if isinstance(move, Search) and mode == "distractor":
+        if isinstance(move, ParagraphSearch) and mode == "distractor":
             assert not obeys(form.act_request(env.state, {}, None, ()), text)
             continue
         assert obeys(form.act_request(env.state, {}, None, ()), text)
@@ -217,6 +217,6 @@ def test_of_a_plan_that_was_cut_off_the_beginning_is_kept() -> None:
 
 
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
-    moves = [*MOVES[:3], *(Search(str(k)) for k in range(9))]
+    moves = [*MOVES[:3], *(ParagraphSearch(str(k)) for k in range(9))]
     result = ReactAgent(player(moves)).run(environment("open"), budget=Budget({"steps": 4}))
     assert (result.end_state, result.steps) == ("success", 4)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
 from envs.hotpotqa.queries import entities, fallback
-from envs.hotpotqa.state import Claim, QaState, Searched, attributed_title, resolved
+from envs.hotpotqa.state import HopClaim, QaState, Searched, attributed_title, resolved
 from tape.protocols.search import Passage
 from tests.envs.hotpotqa.helpers import PASSAGES
 
@@ -40,9 +40,9 @@ def test_the_paragraph_that_a_sub_question_names_is_read_first() -> None:
 
 
 def test_a_wrong_title_is_corrected_in_what_later_hops_see() -> None:
-    assert attributed_title(Claim(1, "Ada Quill", "Elmo Works", "", 0), PASSAGES[:4]) == "Belmar Yards"
-    assert attributed_title(Claim(1, "Ada Quill", "belmar", "", 0), PASSAGES) == "Belmar Yards"
-    assert attributed_title(Claim(1, "Zzz", "Elmo Works", "", 0), PASSAGES) == "Elmo Works"
+    assert attributed_title(HopClaim(1, "Ada Quill", "Elmo Works", "", 0), PASSAGES[:4]) == "Belmar Yards"
+    assert attributed_title(HopClaim(1, "Ada Quill", "belmar", "", 0), PASSAGES) == "Belmar Yards"
+    assert attributed_title(HopClaim(1, "Zzz", "Elmo Works", "", 0), PASSAGES) == "Elmo Works"
 
 
 def test_references_are_replaced_by_bridges() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.hotpotqa.actions import Answer, Find, Search, read, write
+from envs.hotpotqa.actions import Find, HotpotAnswer, ParagraphSearch, read, write
 from envs.hotpotqa.minds.base import HopTask
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, ending, hop_target
@@ -112,7 +112,7 @@ def test_a_model_that_repeats_its_queries_is_helped_until_nothing_is_left() -> N
         if (text := realized(reader, at(state, TAIL)).action) is None:
             break
         action = read(text)
-        assert isinstance(action, Search)
+        assert isinstance(action, ParagraphSearch)
         queries.append(action.query)
         state = replace(state, searches=(*state.searches, Searched(action.query, ()))).with_claim(2, "x", "y", "z")
     assert queries[:2] == ["Belmar Yards", "Who founded Belmar Yards?"]
@@ -122,11 +122,11 @@ def test_a_model_that_repeats_its_queries_is_helped_until_nothing_is_left() -> N
 def test_the_answer_is_written_once_and_a_rejected_one_not_again() -> None:
     state = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
     certified = (HOP1, TAIL[0])
-    assert realized(Parrot(), at(state, TAIL[1:], certified)).action == write(Answer("Ada Quill"))
+    assert realized(Parrot(), at(state, TAIL[1:], certified)).action == write(HotpotAnswer("Ada Quill"))
     rejected = replace(state, answer="Ada Quill")
     assert realized(Parrot(), at(rejected, TAIL[1:], certified)) == Realized(None, "there is no other answer")
     # Without cascade the goal is looked at on its own: the certified answer is given again.
-    assert realized(Parrot(), at(rejected, TAIL[2:], (*certified, TAIL[1]))).action == write(Answer("Ada Quill"))
+    assert realized(Parrot(), at(rejected, TAIL[2:], (*certified, TAIL[1]))).action == write(HotpotAnswer("Ada Quill"))
 
 
 @given(st.integers(0, 5), st.integers(0, 2))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, write
-from envs.hotpotqa.minds.base import Verifier
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, Parsed, write
+from envs.hotpotqa.minds.base import HopVerifier
 from envs.hotpotqa.minds.scripted import ScriptedVerifier
 from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.sdp import HopAdapter
@@ -40,11 +40,11 @@ class Judge:
 
 
 def validated(
-    action: Parsed, before: QaState, tail: Chain, judge: Verifier, strict: bool = False, after: QaState | None = None
+    action: Parsed, before: QaState, tail: Chain, judge: HopVerifier, strict: bool = False, after: QaState | None = None
 ) -> Verdict:
     if isinstance(action, Find):
         after = before.with_claim(action.hop, action.finding, action.title, action.bridge)
-    if isinstance(action, Answer) and after is None:
+    if isinstance(action, HotpotAnswer) and after is None:
         after = replace(before, answer=action.text)
     after = after or before
     outcome = Outcome(before, write(action), Observation("", after), after)
@@ -81,7 +81,7 @@ def test_what_no_paragraph_supports_is_rejected_with_the_reason() -> None:
 
 def test_a_search_only_prepares() -> None:
     before = replace(START, given=(), searches=(Searched("x", PASSAGES[:2]),))
-    verdict = validated(Search("x"), before, TAIL, Judge())
+    verdict = validated(ParagraphSearch("x"), before, TAIL, Judge())
     assert (verdict.k, verdict.counts) == (0, False)
     assert "2 paragraphs" in verdict.reason
 
@@ -89,7 +89,7 @@ def test_a_search_only_prepares() -> None:
 def test_a_finding_for_another_hop_certifies_nothing() -> None:
     judge = Judge()
     assert validated(Find(1, "Ada Quill", "Belmar Yards"), START, TAIL, judge).k == 0
-    assert validated(Answer("Ada Quill"), START, TAIL, judge).k == 0
+    assert validated(HotpotAnswer("Ada Quill"), START, TAIL, judge).k == 0
     assert judge.asked == []
 
 
@@ -97,28 +97,28 @@ FOUND = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
 
 
 def test_an_answer_certifies_the_goal_with_it() -> None:
-    verdict = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge())
+    verdict = validated(HotpotAnswer("Ada Quill"), FOUND, TAIL[1:], Judge())
     assert [(check.holds, check.how) for check in verdict.checks] == [(True, "filter")] * 2
-    assert validated(Answer("Ada Quill"), FOUND, TAIL[2:], Judge()).k == 1  # the goal alone, without cascade
-    rejected = validated(Answer("unknown"), FOUND, TAIL[1:], Judge())
+    assert validated(HotpotAnswer("Ada Quill"), FOUND, TAIL[2:], Judge()).k == 1  # the goal alone, without cascade
+    rejected = validated(HotpotAnswer("unknown"), FOUND, TAIL[1:], Judge())
     assert (rejected.k, rejected.checks[0].how) == (0, "filter")
 
 
 def test_musique_also_asks_whether_the_answer_follows() -> None:
-    verdict = validated(Answer("Ada Quill"), FOUND, TAIL[1:], ScriptedVerifier(), strict=True)
+    verdict = validated(HotpotAnswer("Ada Quill"), FOUND, TAIL[1:], ScriptedVerifier(), strict=True)
     assert [check.how for check in verdict.checks] == ["filter"] * 2  # never "deterministic": it is no observation
-    assert validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(), strict=True).k == 2
-    refused = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(consistent=False), strict=True)
+    assert validated(HotpotAnswer("Ada Quill"), FOUND, TAIL[1:], Judge(), strict=True).k == 2
+    refused = validated(HotpotAnswer("Ada Quill"), FOUND, TAIL[1:], Judge(consistent=False), strict=True)
     assert (refused.k, refused.checks[0].how) == (0, "lm")
     assert "does not follow" in refused.reason
     for wrong in ("Belmar Yards", "Aldera", "word " * 20):
-        assert validated(Answer(wrong), FOUND, TAIL[1:], Judge(), strict=True).k == 0
-        assert validated(Answer(wrong), FOUND, TAIL[1:], Judge()).k == 2
+        assert validated(HotpotAnswer(wrong), FOUND, TAIL[1:], Judge(), strict=True).k == 0
+        assert validated(HotpotAnswer(wrong), FOUND, TAIL[1:], Judge()).k == 2
 
 
 def test_what_was_refused_or_cannot_be_read_certifies_nothing() -> None:
     noted = replace(FOUND, answer="Ada Quill", note="refused")
-    assert validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(), after=noted).k == 0
+    assert validated(HotpotAnswer("Ada Quill"), FOUND, TAIL[1:], Judge(), after=noted).k == 0
     outcome = Outcome(FOUND, "nonsense", Observation("", FOUND), FOUND)
     assert run(TwoStageValidator(Judge(), 2, strict=False).validate(TAIL[1:], outcome)).k == 0
 
@@ -141,7 +141,7 @@ def test_only_finish_certifies_the_end_of_a_path(after: QaState, tail: Chain, ho
     verdict = validated(Finish(), FOUND, tail, Judge(), after=after)
     assert ([check.how for check in verdict.checks], verdict.k) == (hows, k)
     for other in (PATH_TAIL, HopAdapter(setting()).along([None] * 2, ["dance"])):
-        assert validated(Answer("Ada Quill"), FOUND, other, Judge()).k == 0
+        assert validated(HotpotAnswer("Ada Quill"), FOUND, other, Judge()).k == 0
 
 
 def test_a_completed_task_certifies_all_that_is_left_by_its_completion() -> None:

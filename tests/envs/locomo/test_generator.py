@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.locomo.asking import COUNTS
-from envs.locomo.dialogue import Dialogue, Question
+from envs.locomo.dialogue import Dialogue, DialogueQuestion
 from envs.locomo.errors import LocomoError
 from envs.locomo.facts import draw_world
 from envs.locomo.generator import SIZES, dialogue, dialogues
@@ -30,7 +30,7 @@ def some(part: Part, count: int = A_FEW) -> tuple[Dialogue, ...]:
     return tuple(dialogue(seed, part) for seed in range(count))
 
 
-def asked(part: Part) -> list[tuple[Dialogue, Question]]:
+def asked(part: Part) -> list[tuple[Dialogue, DialogueQuestion]]:
     return [(talk, question) for talk in some(part) for question in talk.questions]
 
 

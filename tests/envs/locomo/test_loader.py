@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from envs.locomo.dialogue import Question
+from envs.locomo.dialogue import DialogueQuestion
 from envs.locomo.errors import DialogueFileError
-from envs.locomo.loader import CATEGORIES, LeftOutWarning, load
+from envs.locomo.loader import CATEGORIES, DialogueLeftOutWarning, load
 from tape.protocols.search import Passage
 from tests.envs.locomo.helpers import conversation, turn, write
 
@@ -31,8 +31,8 @@ def test_the_paper_s_categories_are_the_default(tmp_path: Path) -> None:
     file = write(tmp_path, conversation())
     [talk] = load(file)
     assert talk.questions == (
-        Question("q1", "What did Runa plant?", "single", ("beans",), ("D1:1",)),
-        Question("q2", "What did Otto plant?", "swapped", (), ("D1:1",)),
+        DialogueQuestion("q1", "What did Runa plant?", "single", ("beans",), ("D1:1",)),
+        DialogueQuestion("q2", "What did Otto plant?", "swapped", (), ("D1:1",)),
     )
     assert [question.answerable for question in talk.questions] == [True, False]
     [talk] = load(file, tuple(CATEGORIES))
@@ -52,7 +52,9 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     qa = conversation()["qa"]
     again = {"question": "What did  Runa plant?", "answer": "peas", "evidence": ["D1:1", "D", "D7:7"], "category": 4}
     file = write(tmp_path, conversation(qa=[*qa, again]))
-    with pytest.warns(LeftOutWarning, match=r"1 questions that came before.*, 2 entries of evidence .*'D', 'D7:7'"):
+    with pytest.warns(
+        DialogueLeftOutWarning, match=r"1 questions that came before.*, 2 entries of evidence .*'D', 'D7:7'"
+    ):
         [talk] = load(file)
     assert [question.answers for question in talk.questions] == [("beans",), ()]
     with warnings.catch_warnings():
@@ -126,7 +128,7 @@ PUBLIC = Path(os.environ.get("TAPE_TEST_DATA", "")) / "locomo" / "locomo-dev.jso
 
 @pytest.mark.skipif(not PUBLIC.is_file(), reason="set TAPE_TEST_DATA to a folder with locomo/locomo-dev.json")
 def test_the_public_file_is_read() -> None:
-    with pytest.warns(LeftOutWarning, match=r"left out: 1 questions that came before .* 1 entries of evidence"):
+    with pytest.warns(DialogueLeftOutWarning, match=r"left out: 1 questions that came before .* 1 entries of evidence"):
         talks = load(PUBLIC)
     assert len(talks) == 5
     assert Counter(question.kind for talk in talks for question in talk.questions) == {"single": 398, "swapped": 218}

@@ -10,7 +10,7 @@ from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
 from envs.musique.errors import MusiqueError
 from envs.musique.plugin import PLUGIN
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from envs.musique.retrieval import RETRIEVERS, TIGHTNESSES, Corpus, budget
 from tape.agents.base import Agent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
@@ -34,7 +34,7 @@ CORPUS = Corpus(
         Passage("4", "Elmo Works", "The firm Elmo Works was founded by Fenn Garrow."),
     ]
 )
-QUESTION = Question(
+QUESTION = MusiqueQuestion(
     "q", "Who founded the firm that built Aldera?", "Ada Quill", hops=(("builder", "Aldera"), ("founder", "#1"))
 )
 MUCH = Budget.of(steps=20, usd=20, seconds=60)

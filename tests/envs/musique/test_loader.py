@@ -8,7 +8,7 @@ import pytest
 
 from envs.musique.errors import QuestionFileError
 from envs.musique.loader import UnanswerableWarning, load
-from envs.musique.question import Question
+from envs.musique.question import MusiqueQuestion
 from tape.protocols.search import Passage
 
 
@@ -35,7 +35,7 @@ def test_a_question_brings_its_own_passages(tmp_path: Path) -> None:
     paragraphs = [PARAGRAPH, {"idx": 1, "title": "Belmar", "paragraph_text": "More."}]
     longer = record(paragraphs=paragraphs, question_decomposition=[{}, {}, {}])
     [question] = load(write(tmp_path, longer, ""))
-    assert question == Question(
+    assert question == MusiqueQuestion(
         id="2hop__1_2", text="Who is the mayor of the town where Ada was born?", answer="Otto Lind", aliases=("Lind",),
         passages=(Passage("0", "Aldera", "Text."), Passage("1", "Belmar", "More.")), operations=3,
     )  # fmt: skip

@@ -10,11 +10,11 @@ from envs.musique.errors import MusiqueError
 from envs.musique.make_corpus import SEED, SIZES, make_passages
 from envs.musique.retrieval import RETRIEVERS, Corpus
 from envs.musique.words import query_text
-from envs.musique.world import World, make_world
+from envs.musique.world import EntityWorld, make_world
 from tape.protocols.search import Passage
 
 
-def gold(world: World) -> list[tuple[str, str]]:
+def gold(world: EntityWorld) -> list[tuple[str, str]]:
     """Every single-hop query that a passage answers, with the title of that passage."""
     return [(query_text(relation, name), name) for name, facts in world.stated.items() for relation, _ in facts]
 

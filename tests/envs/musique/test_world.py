@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from envs.musique import wordings
 from envs.musique.asking import ask, draw_chain, hops_of
 from envs.musique.words import VOCABULARY, delexicalise
-from envs.musique.world import MOST_SENTENCES, World, describe, make_world
+from envs.musique.world import MOST_SENTENCES, EntityWorld, describe, make_world
 from tests.profiles import examples
 
 SEEDS = st.integers(0, 30)
 
 
-def chains(world: World, rng: random.Random, hops: int, count: int) -> list[tuple[tuple[str, str, str], ...]]:
+def chains(world: EntityWorld, rng: random.Random, hops: int, count: int) -> list[tuple[tuple[str, str, str], ...]]:
     drawn = (draw_chain(rng, world, hops) for _ in range(100_000))
     return [chain for chain, _ in zip((c for c in drawn if c is not None), range(count), strict=False)]
 

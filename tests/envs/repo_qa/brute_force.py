@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from envs.repo_qa import Hop
+from envs.repo_qa import RepoHop
 from tape.protocols.search import UNANSWERABLE
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -54,7 +54,7 @@ class Sources:
         [found] = [(file, node) for file, node in self.classes if node.name == name]
         return found
 
-    def answers(self, hop: Hop, argument: str) -> set[str]:
+    def answers(self, hop: RepoHop, argument: str) -> set[str]:
         """Everything that could be an answer."""
         match hop.relation:
             case "class_of":
@@ -91,7 +91,7 @@ class Sources:
                 return {ast.unparse(returns)}
         raise AssertionError(hop.relation)
 
-    def check(self, hop: Hop, argument: str) -> None:
+    def check(self, hop: RepoHop, argument: str) -> None:
         """Check that a hop has the one answer that it claims, or none."""
         found = self.answers(hop, argument)
         if hop.answer != UNANSWERABLE:
@@ -102,7 +102,7 @@ class Sources:
             owner, _, own_name = hop.subject.rpartition(".")
             for base in self.named(owner)[1].bases:
                 if last(base) != "object":
-                    inherited = Hop(hop.relation, f"{last(base)}.{own_name}", "", hop.answer, hop.evidence)
+                    inherited = RepoHop(hop.relation, f"{last(base)}.{own_name}", "", hop.answer, hop.evidence)
                     self.check(inherited, argument)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from envs.repo_qa import Repository, read_repo
-from envs.repo_qa.asked import Asked
+from envs.repo_qa.asked import PlayedQuestion
 from envs.repo_qa.errors import RepoQuestionFileError
 from envs.repo_qa.loader import LeftOutWarning, load
 from tests.envs.repo_qa.helpers import write_shop
@@ -22,7 +22,7 @@ def repository(tmp_path: Path) -> Repository:
     return read_repo(write_shop(tmp_path / "store"))
 
 
-def read(repository: Repository, *records: object) -> list[Asked]:
+def read(repository: Repository, *records: object) -> list[PlayedQuestion]:
     path = repository.root.parent / "q.jsonl"
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
     return load(path, repository)
@@ -33,8 +33,8 @@ def test_the_fields_of_public_files_are_read(repository: Repository) -> None:
     where = {"file": "shop/prices.py", "evidence": ["shop/prices.py:13", "shop/errors.py:L4-L9"]}
     evidence = ("shop/prices.py:7", "shop/errors.py:4", "shop/errors.py:8")
     assert read(repository, {**PLAIN, **public, **where}, PLAIN) == [
-        Asked("a1", "Who raises PriceError?", ("discount",), evidence, True),
-        Asked("line-2", "Who raises PriceError?", ("discount",), (), True),
+        PlayedQuestion("a1", "Who raises PriceError?", ("discount",), evidence, True),
+        PlayedQuestion("line-2", "Who raises PriceError?", ("discount",), (), True),
     ]
 
 

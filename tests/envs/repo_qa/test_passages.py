@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from envs.repo_qa import read_package, read_repo
 from envs.repo_qa.index import Repository
 from envs.repo_qa.passages import CHARACTERS, LINES, WORDS, word_count
-from envs.repo_qa.sources import Place, Source
+from envs.repo_qa.sources import ParsedSource, SourcePlace
 from tests.envs.repo_qa.helpers import write_shop
 from tests.profiles import examples
 
@@ -93,8 +93,8 @@ LINE = st.sampled_from(
 @examples(60)
 def test_any_module_is_shown_within_bounds_and_in_its_own_lines(parts: list[str]) -> None:
     text = "\n".join(parts) + "\n"
-    source = Source("m.py", "m", tuple(text.split("\n")), ast.parse(text), False)
-    place = Place("m", Path("."), Path("."))
+    source = ParsedSource("m.py", "m", tuple(text.split("\n")), ast.parse(text), False)
+    place = SourcePlace("m", Path("."), Path("."))
     repository = Repository(place, [source])
     bounded(repository)
     for one in repository.definitions:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envs.repo_qa import Hop, RepoQaError, RepoQuestion, Repository, questions, read_package, read_repo
+from envs.repo_qa import RepoHop, RepoQaError, RepoQuestion, Repository, questions, read_package, read_repo
 from envs.repo_qa.questions import PARTS, facts_of
 from envs.repo_qa.wordings import wording
 from envs.search.metrics import normalise
@@ -133,7 +133,7 @@ def check_gold(one: RepoQuestion, repository: Repository, texts: dict[str, str])
             assert not re.search(rf"(?<!\w){re.escape(hop.answer)}(?!\w)", one.text), one
 
 
-def argument(hop: Hop) -> str:
+def argument(hop: RepoHop) -> str:
     """What a hop is asked with beside its subject, taken from its words."""
     for form in wording().relations[hop.relation].questions:
         pattern = re.escape(form).replace(r"\{x\}", r"the \w+ [\w.]+").replace(r"\{p\}", "(.+)")

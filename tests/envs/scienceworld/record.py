@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from envs.scienceworld.engine import Game
+from envs.scienceworld.engine import ScienceGame
 
 FILE = Path(__file__).parent / "recorded.json"
 GAMES = (("boil", 0), ("find-living-thing", 150), ("power-component", 10), ("use-thermometer", 270))
 
 
 def record(task: str, variation: int) -> dict[str, object]:
-    game = Game(task, variation, gold=True)
+    game = ScienceGame(task, variation, gold=True)
     path, view = game.gold(), game.reset()
     # Descriptions repeat, so each is kept once.
     texts: list[str] = []

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from envs.scienceworld.engine import View, missing
+from envs.scienceworld.engine import SimulatorView, missing
 from envs.scienceworld.environment import after, started
 from envs.scienceworld.reading import REFUSALS
 from envs.scienceworld.state import ScienceState, ScienceTask
@@ -21,11 +21,11 @@ def recorded() -> dict[str, dict[str, Any]]:
     return {game["task"]: game for game in games}
 
 
-def views(task: str) -> list[tuple[str, View]]:
+def views(task: str) -> list[tuple[str, SimulatorView]]:
     game = recorded()[task]
     texts = game["texts"]
     return [
-        (action, View(text, texts[look], texts[held], score, done))
+        (action, SimulatorView(text, texts[look], texts[held], score, done))
         for action, text, look, held, score, done in game["steps"]
     ]
 
@@ -41,11 +41,11 @@ class RecordedGame:
         self.task, self.description, self._rooms = task, game["description"], game["rooms"]
         self._views, self._at, self.asked = views(task), 0, []
 
-    def reset(self) -> View:
+    def reset(self) -> SimulatorView:
         self._at = 0
         return self._views[0][1]
 
-    def step(self, text: str) -> View:
+    def step(self, text: str) -> SimulatorView:
         self.asked.append(text)
         here = self._views[self._at][1]
         for i in range(self._at + 1, len(self._views)):

@@ -12,7 +12,7 @@ import pytest
 from envs.scienceworld.commands import NEVER, reach, read_command
 from envs.scienceworld.domain import ScienceWorldDomain
 from envs.scienceworld.mismatch import PathNeeds
-from envs.scienceworld.prompts.chat import ChatFormat, predicted
+from envs.scienceworld.prompts.chat import ScienceChatFormat, predicted
 from envs.scienceworld.prompts.chat_schema import NextAnswer
 from envs.scienceworld.reading import write_room
 from envs.scienceworld.state import ScienceState, ScienceTask
@@ -114,8 +114,8 @@ def test_waiting_connecting_and_credit_are_part_of_the_key_and_measured_numbers_
 
 def test_nothing_is_predicted_of_a_task_that_is_over() -> None:
     text = '{"command": "wait1", "valid": true, "room": "kitchen"}'
-    assert ChatFormat().read_next(HERE, text) is not None
-    assert ChatFormat().read_next(replace(HERE, done=True), text) is None
+    assert ScienceChatFormat().read_next(HERE, text) is not None
+    assert ScienceChatFormat().read_next(replace(HERE, done=True), text) is None
 
 
 def test_a_wrong_detail_is_no_mismatch_and_what_the_path_needs_is_one() -> None:
@@ -147,7 +147,7 @@ def test_what_the_last_action_was_to_do_must_not_be_seen_undone() -> None:
 
 
 def test_what_a_model_guesses_of_the_unseen() -> None:
-    prompts = ChatFormat()
+    prompts = ScienceChatFormat()
     asked = prompts.predict_request(HERE, [reach("picture"), Predicate("carries", ("picture",))])
     [(request, about)] = asked
     assert request.role == "predict"
@@ -213,7 +213,7 @@ def foretold(command: Action, first: str, second: str, threshold: float = 0.9) -
     """The prediction taken from a model that writes one thing first and another one when asked again."""
     lm = ScriptedLM([first, second])
     trace = TraceWriter("test")
-    roles = RoleContext(AccountedLM(lm, Ledger(), trace), ChatFormat(), DOMAIN, trace)
+    roles = RoleContext(AccountedLM(lm, Ledger(), trace), ScienceChatFormat(), DOMAIN, trace)
     [found] = asyncio.run(LmWorldModel(roles, threshold).predict([(HERE, command)]))
     return found, lm.requests
 
@@ -248,7 +248,7 @@ def test_what_denies_nothing_is_asked_for_once_and_a_second_denial_changes_nothi
     found, requests = foretold(TAKE, stays, answer(TAKE, score=9))
     assert len(requests) == 2
     assert found.state is not None
-    assert found.state == ChatFormat().read_next(HERE, stays)
+    assert found.state == ScienceChatFormat().read_next(HERE, stays)
 
 
 def test_what_is_missing_is_established_by_the_way_to_it() -> None:

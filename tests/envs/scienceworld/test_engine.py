@@ -12,11 +12,11 @@ import sys
 import pytest
 
 from envs.scienceworld import engine
-from envs.scienceworld.engine import Game
+from envs.scienceworld.engine import ScienceGame
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.errors import EngineError, ScienceWorldError
 from envs.scienceworld.gold import gold_path
-from envs.scienceworld.simulator_model import SimulatorWorldModel
+from envs.scienceworld.simulator_model import ScienceSimulator
 from envs.scienceworld.tasks import all_tasks
 from tape.sdp.target import Target
 from tests.envs.scienceworld.recorded import NO_SIMULATOR, views
@@ -54,7 +54,7 @@ def wait_for_end(pid):
 @pytest.mark.parametrize("task", ["boil", "find-living-thing", "power-component", "use-thermometer"])
 def test_the_recorded_games_are_the_simulators(task):
     variation = all_tasks()[task].split("dev")[0] if task != "boil" else 0
-    game = Game(task, variation)
+    game = ScienceGame(task, variation)
     for _ in range(1 if task == "boil" else 2):  # which is long
         [(_, first), *rest] = views(task)
         assert game.reset() == first
@@ -64,7 +64,7 @@ def test_the_recorded_games_are_the_simulators(task):
 
 
 def test_games_in_one_process_share_one_java_process_and_do_not_mix():
-    games = [Game("find-living-thing", 150), Game("find-living-thing", 150)]
+    games = [ScienceGame("find-living-thing", 150), ScienceGame("find-living-thing", 150)]
     [(_, first), *rest] = views("find-living-thing")
     assert [game.reset() for game in games] == [first, first]
     for action, view in rest:
@@ -81,14 +81,14 @@ def test_another_process_gets_the_same_answers():
     )
     actions = ["go to workshop", "look around", "open door", "1", "flarb", "teleport to art studio", "look around"]
     done = subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
-    game = Game("test-conductivity", 450)
+    game = ScienceGame("test-conductivity", 450)
     game.reset()
     assert json.loads(done.stdout) == json.loads(json.dumps([game.step(action) for action in actions]))
     game.close()
 
 
 def test_splits_are_those_of_the_table():
-    game = Game("boil", 0)
+    game = ScienceGame("boil", 0)
     info = all_tasks()["boil"]
     assert game.splits() == {name: list(info.split(name)) for name in info.splits}
     game.close()
@@ -111,7 +111,7 @@ def test_the_simulator_as_a_world_model_predicts_what_comes():
     env = ScienceWorldEnvironment("find-living-thing", 150)
     state = env.reset(0).data
     actions = [step.action for step in gold_path("find-living-thing", 150, "easy")]
-    model = SimulatorWorldModel(env.task)
+    model = ScienceSimulator(env.task)
     [predictions] = asyncio.run(model.rollout([(state, actions)]))
     for action, prediction in zip(actions, predictions, strict=True):
         env.step(action)
@@ -132,18 +132,18 @@ def test_the_simulator_as_a_world_model_predicts_what_comes():
 )
 def test_unknown_names_are_refused(arguments, message):
     with pytest.raises(ScienceWorldError, match=message):
-        Game(*arguments)
+        ScienceGame(*arguments)
 
 
 def test_where_the_java_process_dies_the_episode_fails_and_the_next_one_plays():
-    game = Game("find-living-thing", 150)
+    game = ScienceGame("find-living-thing", 150)
     game.reset()
     pid = engine.process_id()
     os.kill(pid, signal.SIGKILL)
     wait_for_end(pid)
     with pytest.raises(EngineError, match=r"Java process .* ended .*look around.*find-living-thing"):
         game.step("look around")
-    assert Game("find-living-thing", 150).reset() == views("find-living-thing")[0][1]
+    assert ScienceGame("find-living-thing", 150).reset() == views("find-living-thing")[0][1]
     assert engine.process_id() != pid
 
 
@@ -178,7 +178,7 @@ def test_the_java_process_ends_with_its_owner(then, number):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="sockets are looked up in /proc")
 def test_java_listens_on_the_loopback_interface_alone() -> None:
-    Game("find-living-thing", 150).close()
+    ScienceGame("find-living-thing", 150).close()
     process = engine.process_id()
     links = [os.readlink(f"/proc/{process}/fd/{number}") for number in os.listdir(f"/proc/{process}/fd")]
     sockets = {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:")}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from envs.scienceworld import changes, reading
 from envs.scienceworld.changes import target_of
-from envs.scienceworld.predicates import Shown, meaning, sentence
+from envs.scienceworld.predicates import ShownState, meaning, sentence
 from envs.scienceworld.state import ScienceState, ScienceTask
 from envs.scienceworld.things import read_things, same
 from tape.protocols.predicates import Predicate
@@ -120,8 +120,8 @@ def test_kinds_of_targets(text, kind):
 )
 def test_what_is_shown(text, value):
     [(predicate, _)] = meaning(text)
-    assert Shown(STATE).get(predicate) is value
-    assert check_required(meaning(text), Shown(STATE)).holds is (value is True)
+    assert ShownState(STATE).get(predicate) is value
+    assert check_required(meaning(text), ShownState(STATE)).holds is (value is True)
 
 
 DENIALS = [
@@ -135,17 +135,17 @@ DENIALS = [
 
 @pytest.mark.parametrize("text", DENIALS)
 def test_a_denial_is_not_certified_of_words_that_name_nothing(text):
-    assert not meaning(text) or not check_required(meaning(text), Shown(STATE)).holds
+    assert not meaning(text) or not check_required(meaning(text), ShownState(STATE)).holds
 
 
 def test_a_denial_is_certified_of_what_was_seen_in_the_episode():
     text = "The agent's inventory does not contain the beaker"
-    assert not check_required(meaning(text), Shown(STATE)).holds
-    assert check_required(meaning(text), Shown(replace(STATE, seen=("glass beaker",)))).holds
+    assert not check_required(meaning(text), ShownState(STATE)).holds
+    assert check_required(meaning(text), ShownState(replace(STATE, seen=("glass beaker",)))).holds
     assert check_required(
-        meaning("The agent is not in the greenhouse"), Shown(replace(STATE, rooms=("greenhouse",)))
+        meaning("The agent is not in the greenhouse"), ShownState(replace(STATE, rooms=("greenhouse",)))
     ).holds
-    assert not check_required(meaning("The agent is not in the greenhouse"), Shown(STATE)).holds
+    assert not check_required(meaning("The agent is not in the greenhouse"), ShownState(STATE)).holds
 
 
 def test_what_was_seen_is_remembered():
@@ -157,13 +157,13 @@ def test_what_was_seen_is_remembered():
 
 def test_absence_from_a_list_that_breaks_off_is_unknown():
     orange, dropped = Predicate("carries", ("orange",)), replace(STATE, inventory=(), seen=("orange",))
-    assert Shown(replace(dropped, cut=True)).get(orange) is None
-    assert Shown(replace(dropped, cut=False)).get(orange) is False
+    assert ShownState(replace(dropped, cut=True)).get(orange) is None
+    assert ShownState(replace(dropped, cut=False)).get(orange) is False
 
 
 @given(st.integers(0, len(KITCHEN)))
 def test_a_description_that_breaks_off_shows_nothing_new(cut):
-    whole, part = Shown(STATE), Shown(replace(STATE, look=KITCHEN[:cut]))
+    whole, part = ShownState(STATE), ShownState(replace(STATE, look=KITCHEN[:cut]))
     texts = ["The agent is in the kitchen", "The stove is turned on", "The fridge is open", "The banana is in the bowl"]
     texts += ["The metal pot is in the stove", "The red apple is in the drawer", "The light bulb is turned on"]
     for [(predicate, _)] in map(meaning, texts):
@@ -179,8 +179,8 @@ def test_what_a_step_brings_about_is_shown_after_it_and_not_before(task):
         target = changes.brought_about(before, after)
         if target is None or not target.requires:
             continue
-        assert check_required(target.requires, Shown(after)).holds
-        assert not check_required(target.requires, Shown(before)).holds or target.kind == "focus"
+        assert check_required(target.requires, ShownState(after)).holds
+        assert not check_required(target.requires, ShownState(before)).holds or target.kind == "focus"
         assert meaning(target.text) == target.requires
         count += 1
     assert count >= 3

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.gold import gold_path, position, predicates
-from envs.scienceworld.prompts.chat import ChatFormat
-from envs.scienceworld.simulated.errors import Rates
-from envs.scienceworld.simulated.model import SimulatedLM, open_simulated
+from envs.scienceworld.prompts.chat import ScienceChatFormat
+from envs.scienceworld.simulated.errors import ScienceErrorRates
+from envs.scienceworld.simulated.model import SimulatedScienceLM, open_simulated
 from envs.scienceworld.simulated.reading import read_prompt
 from envs.scienceworld.simulated.verdicts import freely, plainly
 from tape.agents.plan_and_act import PlanAndActAgent
@@ -63,7 +63,7 @@ def test_tape_and_its_chain_solve_a_task_without_hidden_processes():
         assert result.mismatches == 0
 
 
-class GoesNowhere(SimulatedLM):
+class GoesNowhere(SimulatedScienceLM):
     """Plans nothing but to look around; acts along the gold path."""
 
     def _reply(self, request, prompt, rng):
@@ -74,25 +74,25 @@ class GoesNowhere(SimulatedLM):
 
 @pytest.mark.parametrize(("probe", "end"), [(True, "success"), (False, "infeasible")])
 def test_where_planning_leads_back_tape_takes_the_step_that_the_model_takes_of_its_own_accord(probe, end):
-    model = GoesNowhere(Rates(errors=0, predictions=0, verdicts=0))
+    model = GoesNowhere(ScienceErrorRates(errors=0, predictions=0, verdicts=0))
     result = play(TapeAgent(model, execution="forced", ablations={"probe": probe}), "find-living-thing")
     assert result.end_state == end
     assert bool(result.lm_calls.get("act")) is probe
 
 
 def test_equal_requests_have_equal_answers_in_every_object():
-    request = replace(ChatFormat().plan_request(states("boil")[0], {"steps": 60}), temperature=0.7, n=4, seed=5)
-    one, other = (ask(SimulatedLM(Rates(errors=0.3)), request) for _ in range(2))
+    request = replace(ScienceChatFormat().plan_request(states("boil")[0], {"steps": 60}), temperature=0.7, n=4, seed=5)
+    one, other = (ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3)), request) for _ in range(2))
     assert one == other
     assert len(set(one)) > 1
-    assert ask(SimulatedLM(Rates(errors=0.3, seed=9)), request) != one
-    greedy = ask(SimulatedLM(Rates(errors=0.3)), replace(request, temperature=0.0))
+    assert ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3, seed=9)), request) != one
+    greedy = ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3)), replace(request, temperature=0.0))
     assert len(set(greedy)) == 1
 
 
 def test_a_part_of_the_errors_is_the_same_in_every_sample():
-    request = replace(ChatFormat().plan_request(states("boil")[0], {}), temperature=0.7, n=40)
-    plans = [json.loads(text)["actions"] for text in ask(SimulatedLM(Rates(errors=0.4)), request)]
+    request = replace(ScienceChatFormat().plan_request(states("boil")[0], {}), temperature=0.7, n=40)
+    plans = [json.loads(text)["actions"] for text in ask(SimulatedScienceLM(ScienceErrorRates(errors=0.4)), request)]
     gold = [step.action for step in gold_path("boil", 0, "easy")]
     always = set.intersection(*map(set, plans)) - set(gold)
     once = set.union(*map(set, plans)) - set(gold)
@@ -101,7 +101,7 @@ def test_a_part_of_the_errors_is_the_same_in_every_sample():
 
 
 def test_every_answer_has_the_form_that_is_asked_for():
-    model, prompt_format = SimulatedLM(Rates(errors=0.5)), ChatFormat()
+    model, prompt_format = SimulatedScienceLM(ScienceErrorRates(errors=0.5)), ScienceChatFormat()
     for state in states("boil")[::4]:
         requests = [
             prompt_format.plan_request(state, {"steps": 9}),
@@ -118,7 +118,11 @@ def test_every_answer_has_the_form_that_is_asked_for():
 
 
 def test_predictions_on_the_gold_path_are_exact_without_errors():
-    model, prompt_format, path = SimulatedLM(Rates(errors=0, predictions=0, verdicts=0)), ChatFormat(), states("boil")
+    model, prompt_format, path = (
+        SimulatedScienceLM(ScienceErrorRates(errors=0, predictions=0, verdicts=0)),
+        ScienceChatFormat(),
+        states("boil"),
+    )
     for before, after in pairwise(path):
         [text] = ask(model, prompt_format.next_request(before, after.path[-1]))
         prediction = prompt_format.read_next(before, text)
@@ -146,7 +150,10 @@ def test_it_goes_on_from_what_it_sees_where_the_history_is_of_no_help():
     steps, path = gold_path("boil", 0, "easy"), states("boil")
     found = []
     for state in path[:-1]:
-        [text] = ask(SimulatedLM(Rates(errors=0)), ChatFormat().act_request(replace(state, history=()), {}, None, ()))
+        [text] = ask(
+            SimulatedScienceLM(ScienceErrorRates(errors=0)),
+            ScienceChatFormat().act_request(replace(state, history=()), {}, None, ()),
+        )
         alike = [step for step in steps if (step.before.room.name, step.before.score) == (state.room.name, state.score)]
         found.append(json.loads(text)["action"])
         assert found[-1] in {step.action for step in alike if step.before.inventory == state.inventory}
@@ -156,12 +163,16 @@ def test_it_goes_on_from_what_it_sees_where_the_history_is_of_no_help():
 def test_from_a_wrong_room_it_goes_back():
     here = states("boil")[3]
     away = replace(here, look=here.look.replace("called the kitchen", "called the workshop"))
-    [text] = ask(SimulatedLM(Rates(errors=0)), ChatFormat().act_request(away, {}, None, ()))
+    [text] = ask(SimulatedScienceLM(ScienceErrorRates(errors=0)), ScienceChatFormat().act_request(away, {}, None, ()))
     assert json.loads(text)["action"] == "teleport to kitchen"
 
 
 def test_an_error_that_the_prompt_shows_is_not_made_again():
-    here, prompt_format, model = states("boil")[2], ChatFormat(), SimulatedLM(Rates(errors=1.0))
+    here, prompt_format, model = (
+        states("boil")[2],
+        ScienceChatFormat(),
+        SimulatedScienceLM(ScienceErrorRates(errors=1.0)),
+    )
     [first] = ask(model, prompt_format.act_request(here, {}, None, ()))
     wrong = json.loads(first)["action"]
     [second] = ask(model, prompt_format.act_request(replace(here, rejected=(wrong,)), {}, None, ()))
@@ -206,7 +217,7 @@ def test_nothing_else_is_simulated():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_where_all_roles_err_alike_a_plan_begins_with_what_would_be_done(task):
-    prompts, erred = ChatFormat(), 0
+    prompts, erred = ScienceChatFormat(), 0
     for seed, state in ((seed, state) for seed in range(6) for state in states(task)[:-1]):
         model = open_simulated(f"scienceworld?errors=0.2&predictions=0&alike=1&seed={seed}")
         [plan] = ask(model, replace(prompts.plan_request(state, {}), seed=1, temperature=1.0))

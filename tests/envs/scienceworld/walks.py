@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from envs.scienceworld.commands import read_command
-from envs.scienceworld.engine import Game
+from envs.scienceworld.engine import ScienceGame
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.reading import refused
 from envs.scienceworld.state import ScienceState
@@ -34,7 +34,7 @@ class Contradiction(NamedTuple):
 def walk(task: str, variation: int, steps: int, seed: int) -> Iterator[tuple[int, list[Contradiction]]]:
     """The contradictions of each step of a walk."""
     rng = random.Random(f"{seed}/{task}/{variation}")
-    game = Game(task, variation, "easy", gold=True)
+    game = ScienceGame(task, variation, "easy", gold=True)
     gold = game.gold()
     game.close()
     env = ScienceWorldEnvironment(task, variation)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.chat import SokobanChatFormat
 from envs.sokoban.prompts.chat_text import WORDS as SPELT
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.prompts.intention import announced_move
@@ -16,7 +16,7 @@ from tape.lm.base import Request
 from tape.lm.scripted import obeys
 from tests.tape.helpers import ROOM
 
-CHAT = ChatFormat(SokobanDomain(ROOM))
+CHAT = SokobanChatFormat(SokobanDomain(ROOM))
 COMPACT = CompactFormat(SokobanDomain(ROOM))
 WORDS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 

@@ -12,7 +12,7 @@ from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.generator import generate
 from envs.sokoban.prompts import compact_text as compact
-from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.chat import SokobanChatFormat
 from envs.sokoban.prompts.chat_text import WORDS, outcome
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.simulator import step
@@ -26,7 +26,7 @@ from tests.tape.chat_player import ChatPlayer
 from tests.tape.helpers import ROOM, SimulatedModel, bundled_tokenizer
 
 TWO = generate(5, 8, boxes=2, rows=8, cols=8)
-COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))
+COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), SokobanChatFormat(SokobanDomain(ROOM))
 
 
 def test_every_prompt_and_answer_is_in_the_vocabulary() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.tool_chains.environment import ToolChainsEnvironment
-from envs.tool_chains.generator import Settings, generate
-from envs.tool_chains.problem import CENT, CHANGES, Problem
+from envs.tool_chains.generator import ChainSettings, generate
+from envs.tool_chains.problem import CENT, CHANGES, ChainProblem
 from envs.travelplanner.declared_lm import DeclaredLM
 from tape.agents.tape import TapeAgent
 from tape.cli import main
@@ -22,7 +22,7 @@ EXACT = {"proposer": "declared", "scorer": "declared"}
 AGENTS = "open_loop react plan_and_act plan_and_act_replan best_of_n_react best_of_n_plan_and_act tape tape_all_step"
 
 
-def within_budget(problem: Problem, result: EpisodeResult) -> None:
+def within_budget(problem: ChainProblem, result: EpisodeResult) -> None:
     """Check that nothing is over its budget or its declared cost."""
     assert not result.budget_violations
     assert not result.broken_declarations
@@ -35,7 +35,7 @@ def within_budget(problem: Problem, result: EpisodeResult) -> None:
 def test_tape_with_the_exact_planner_does_what_the_oracle_does(
     number: int, change: str, level: int, tools: int, slack: float
 ) -> None:
-    problem = generate("property", number, Settings(level, tools, change, slack=slack))
+    problem = generate("property", number, ChainSettings(level, tools, change, slack=slack))
     played = ToolChainsEnvironment(problem)
     result = TapeAgent(DeclaredLM("random"), **EXACT).run(played, budget=problem.budget, seed=number)
     assert result.success
@@ -52,7 +52,7 @@ def test_tape_with_the_exact_planner_does_what_the_oracle_does(
 @pytest.mark.parametrize("agent", AGENTS.split())
 @pytest.mark.parametrize("policy", ["first", "random"])
 def test_no_agent_overspends_under_any_change(change: str, agent: str, policy: str) -> None:
-    problem = generate("agents", 1, Settings(change=change))
+    problem = generate("agents", 1, ChainSettings(change=change))
     result = load("tape.agents", agent)(DeclaredLM(policy)).run(ToolChainsEnvironment(problem), budget=problem.budget)
     within_budget(problem, result)
     if result.success and change == "none":  # else luck may spend less than the oracle, which knows no future either
@@ -61,17 +61,17 @@ def test_no_agent_overspends_under_any_change(change: str, agent: str, policy: s
 
 @pytest.mark.parametrize("number", range(4))
 def test_a_dearer_chain_is_taken_in_time_and_where_none_fits_no_call_is_made(number: int) -> None:
-    tight = generate("test", number, Settings(caps="tight"))
+    tight = generate("test", number, ChainSettings(caps="tight"))
     agent = TapeAgent(DeclaredLM("first"), **EXACT)
     assert agent.run(ToolChainsEnvironment(tight), budget=tight.budget).measures["cheapest"] == 1.0
-    short = generate("test", number, Settings(caps="short"))
+    short = generate("test", number, ChainSettings(caps="short"))
     result = agent.run(ToolChainsEnvironment(short), budget=short.budget)
     assert (result.end_state, result.steps) == ("infeasible", 0)
     assert "needs a cap of $" in result.detail
 
 
 def test_with_declared_plans_a_model_that_reads_wrongly_returns_something_else() -> None:
-    problem = generate("test", 0, Settings())
+    problem = generate("test", 0, ChainSettings())
     played = ToolChainsEnvironment(problem, reader="lm")
     result = TapeAgent(DeclaredLM("first"), **EXACT).run(played, budget=problem.budget)
     assert result.lm_calls == {"project": 1}

@@ -8,12 +8,12 @@ import pytest
 
 from envs.tool_chains.compact import ReadingFormat, goal_words, prompt, vocabulary
 from envs.tool_chains.environment import ToolChainsEnvironment
-from envs.tool_chains.generator import Settings, generate
+from envs.tool_chains.generator import ChainSettings, generate
 from envs.tool_chains.words import all_specs, request_text, type_name
 from experiments.training.chains.data import WORDS, draw, is_held_out
 from tape.agents.tape import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Choice
+from tape.lm.base import OneOf
 from tape.lm.registry import open_model
 from tape.tools import tool
 from tape.tools.typed import TypedEnvironment
@@ -32,13 +32,13 @@ def test_the_vocabulary_writes_every_request_and_every_type() -> None:
 
 
 def test_a_request_is_a_choice_among_types_and_read_back() -> None:
-    env = ToolChainsEnvironment(generate("x", 0, Settings()), "lm")
+    env = ToolChainsEnvironment(generate("x", 0, ChainSettings()), "lm")
     form = env.prompt_format("chains")
     assert isinstance(form, ReadingFormat)
     state = as_typed(env.reset(0).data)
     request = form.project_request(state)
     assert request is not None
-    assert isinstance(request.constraint, Choice)
+    assert isinstance(request.constraint, OneOf)
     assert len(request.constraint.options) == len(env.goals) == len(set(request.constraint.options))
     wanted = [form.read_project(state, option).wanted for option in request.constraint.options]
     assert wanted == list(env.goals)
@@ -47,7 +47,7 @@ def test_a_request_is_a_choice_among_types_and_read_back() -> None:
 
 
 def test_all_but_reading_is_refused() -> None:
-    env = ToolChainsEnvironment(generate("x", 0, Settings()), "lm")
+    env = ToolChainsEnvironment(generate("x", 0, ChainSettings()), "lm")
     form, state = env.prompt_format("chains"), env.reset(0).data
     for ask in (
         lambda: form.plan_request(state, {}),
@@ -82,7 +82,7 @@ def test_the_bundled_model_reads_and_the_cheapest_chain_is_taken(change: str) ->
     agent = TapeAgent(open_model("bundled:chains"), proposer="declared", scorer="declared", execution="forced")
     right = 0
     for number in range(10):
-        problem = generate("dev", number, Settings(5, 40, change))
+        problem = generate("dev", number, ChainSettings(5, 40, change))
         env = ToolChainsEnvironment(problem, "lm")
         result = agent.run(env, budget=problem.budget, seed=number)
         assert not result.budget_violations

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.tool_chains.errors import ToolChainsError
-from envs.tool_chains.generator import Settings, generate
+from envs.tool_chains.generator import ChainSettings, generate
 from envs.tool_chains.loader import load, own_tools
 from envs.tool_chains.oracle import dijkstra, within
 from envs.tool_chains.plugin import PLUGIN
@@ -60,8 +60,8 @@ def test_oracle_and_exact_planner_agree_with_and_without_a_limit(some: list[Offe
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(("level", "tools"), [(5, 20), (7, 60), (10, 300)])
 def test_problems_are_what_was_asked_for(change: str, level: int, tools: int) -> None:
-    problem = generate("test", 0, Settings(level, tools, change))
-    again = generate.__wrapped__("test", 0, Settings(level, tools, change))
+    problem = generate("test", 0, ChainSettings(level, tools, change))
+    again = generate.__wrapped__("test", 0, ChainSettings(level, tools, change))
     assert problem == again
     assert len(problem.offers) == len(named(problem.offers)) == tools
     assert problem.want in problem.goals
@@ -82,13 +82,13 @@ def test_problems_are_what_was_asked_for(change: str, level: int, tools: int) ->
 
 def test_tight_and_short_caps_are_so() -> None:
     for number in range(5):
-        tight = generate("test", number, Settings(caps="tight"))
+        tight = generate("test", number, ChainSettings(caps="tight"))
         cheapest = dijkstra(tight.offers, [tight.start], tight.want)
         assert cheapest is not None
         assert tight.reference is not None
         assert tight.reference.cents > cheapest.cents
         assert tight.reference.millis <= tight.millis
-        short = generate("test", number, Settings(caps="short"))
+        short = generate("test", number, ChainSettings(caps="short"))
         cheapest = dijkstra(short.offers, [short.start], short.want)
         assert short.reference is None
         assert cheapest is not None
@@ -101,7 +101,7 @@ WRONG = [{"level": 4}, {"tools": 19}, {"tools": 301}, {"change": "weather"}, {"c
 @pytest.mark.parametrize("wrong", [*WRONG, {"caps": "short", "change": "price"}])
 def test_unknown_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ToolChainsError, match=str(next(iter(wrong)))):
-        Settings(**wrong)
+        ChainSettings(**wrong)
 
 
 def test_the_scripted_reader_reads_every_wording() -> None:

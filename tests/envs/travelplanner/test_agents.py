@@ -13,7 +13,7 @@ from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from tape.agents.react import ReactAgent
 from tape.errors import ConstraintError, InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.base import JsonSchema, OneOf, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.plugins import load
@@ -44,7 +44,7 @@ def test_any_chat_model_can_play(agent: str, execution: str) -> None:
             assert isinstance(request.constraint, JsonSchema)
             fixed = request.constraint.model.model_json_schema()["properties"]["action"].get("const")
             return json.dumps({"thought": "on we go", "action": fixed or actions[len(env._state.booked)]})
-        assert isinstance(request.constraint, Choice)
+        assert isinstance(request.constraint, OneOf)
         return request.constraint.options[0]
 
     settings = {"horizon": 40, "num_plans": 1, "execution": execution}

@@ -21,7 +21,7 @@ from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
 from envs.travelplanner.slots import Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Option, Trip
+from envs.travelplanner.trip import Trip, TripOption
 from tape.agents.tape import TapeAgent
 from tests.envs.travelplanner.trips import FIXED, rng_of, trip, with_query
 from tests.profiles import examples
@@ -223,7 +223,7 @@ def test_a_node_carries_only_what_constrains_the_future() -> None:
     base = TripState(booked=("x",) * made.meal_slots[0], mode="public")
     first, second, third, *_ = made.options(made.slots[made.meal_slots[0]])
 
-    def through(*options: Option) -> TripState:
+    def through(*options: TripOption) -> TripState:
         state = base
         for option in options:
             state = made.after(state, made.slots[len(state.booked)], option, option.name)

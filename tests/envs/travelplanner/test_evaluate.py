@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.travelplanner.evaluate import COMMONSENSE, broken_so_far, evaluate
-from envs.travelplanner.offers import Flight, Stay, World
+from envs.travelplanner.offers import Flight, OfferWorld, Stay
 from envs.travelplanner.official import DayPlan
-from envs.travelplanner.query import Query
+from envs.travelplanner.query import TripQuery
 from envs.travelplanner.trip import Trip
 from tests.envs.travelplanner.trips import plan_of, trip, with_query
 from tests.profiles import examples
 
-Broken = tuple[list[DayPlan], Query, World]
+Broken = tuple[list[DayPlan], TripQuery, OfferWorld]
 Break = Callable[[Trip, list[DayPlan], int], Broken]
 MEALS = ("breakfast", "lunch", "dinner")
 
 
-def asking(made: Trip, **changes: Any) -> Query:
+def asking(made: Trip, **changes: Any) -> TripQuery:
     """The query with fields of it or of its constraints changed."""
     return with_query(made, **changes).query
 
@@ -98,7 +98,7 @@ def minimum_nights(made: Trip, plan: list[DayPlan], _: int) -> Broken:
     return plan, made.query, with_stays(made, plan, minimum_nights=made.query.nights + 1)
 
 
-def with_stays(made: Trip, plan: list[DayPlan], **changes: object) -> World:
+def with_stays(made: Trip, plan: list[DayPlan], **changes: object) -> OfferWorld:
     """The world with the booked stays changed."""
     booked = {entry["accommodation"] for entry in plan}
     stays = tuple(

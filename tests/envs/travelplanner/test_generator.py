@@ -8,7 +8,7 @@ from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.errors import TravelError
 from envs.travelplanner.generator import LEVELS, RATIOS, problem_set
 from envs.travelplanner.plugin import PLUGIN
-from envs.travelplanner.query import Constraints, Query
+from envs.travelplanner.query import Constraints, TripQuery
 from envs.travelplanner.trip import Trip
 from tape.errors import ConfigError
 
@@ -50,7 +50,7 @@ def test_queries_that_do_not_fit_together_are_refused() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [({"days": 5}, "5 days and 1 cities"), ({"cities": ("Home",)}, "repeat")]
     for changes, message in [*wrong, ({"people": 0}, "0 people"), ({"start": "May"}, "no date")]:
         with pytest.raises(TravelError, match=message):
-            Query(**{**given, "people": 1, "budget": 1, **changes})
+            TripQuery(**{**given, "people": 1, "budget": 1, **changes})
     for own in ({"transportation": "no train"}, {"room_type": "castle"}, {"house_rule": "dragons"}):
         with pytest.raises(TravelError, match="none of"):
             Constraints(**own)

@@ -17,7 +17,7 @@ from envs.travelplanner.sdp import CAPS, TripValidate, chain_of
 from envs.travelplanner.slots import KINDS
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
 from tape.protocols.result import EpisodeResult
@@ -118,7 +118,7 @@ def test_a_language_model_chooses_among_the_filtered_options() -> None:
 
     def script(request: Request, sample: int) -> str:
         del sample
-        assert isinstance(request.constraint, Choice)
+        assert isinstance(request.constraint, OneOf)
         assert len(request.constraint.options) <= 30
         assert all(option in request.prompt[0].content for option in request.constraint.options)
         return request.constraint.options[-1 if "lunch" in request.prompt[0].content else 0]

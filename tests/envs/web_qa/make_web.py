@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from envs.web_qa.made import FACTS, PRICES, Program
+from envs.web_qa.made import FACTS, PRICES, PlaceQuestion
 from envs.web_qa.web import DATA
 
 SEED = "web_qa 1"
@@ -157,7 +157,7 @@ def make_task(rng: random.Random, places: list[Place], number: int) -> dict[str,
         where = tuple(_condition(rng, place, key) for key in (*keys[0][:own], *keys[1][:priced]))
         ask = (*keys[0][own:], *keys[1][priced:])
         name = place.name if level == "Easy" else ""
-        program = Program(place.kind, place.town, name, where, ask, form)
+        program = PlaceQuestion(place.kind, place.town, name, where, ask, form)
         mine = [one for one in places if (one.kind, one.town) == (place.kind, place.town) and name in ("", one.name)]
         meets = [[program.holds(i, one.facts[key]) for i, (key, *_) in enumerate(where)] for one in mine]
         fit = [one for one, met in zip(mine, meets, strict=True) if all(met)]
@@ -185,7 +185,7 @@ def gold(answer: Any) -> str:
     return "\n".join(json.dumps(item) if isinstance(item, dict) else str(item) for item in items)
 
 
-def worded(program: Program) -> str:
+def worded(program: PlaceQuestion) -> str:
     """The question of a program."""
     facts = FACTS[program.kind]
     asked, keys = " and ".join(facts[fact].label for fact in program.ask), ", ".join(program.ask)

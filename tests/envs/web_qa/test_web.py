@@ -12,9 +12,9 @@ import pytest
 
 from envs.web_qa.environment import WebEnvironment
 from envs.web_qa.errors import WebFileError
-from envs.web_qa.made import FACTS, PRICES, Program, read
+from envs.web_qa.made import FACTS, PRICES, PlaceQuestion, read
 from envs.web_qa.plugin import PLUGIN
-from envs.web_qa.web import DATA, LONGEST_PAGE, RESULTS, Page, Web, WebTask, load_pages, load_tasks
+from envs.web_qa.web import DATA, LONGEST_PAGE, RESULTS, Web, WebPage, WebTask, load_pages, load_tasks
 from tape.protocols.types import Task
 from tape.tools.calls import answer, call
 from tape.tools.domain import as_state
@@ -36,7 +36,7 @@ class Oracle:
     """Solves a task by searches and scrapes alone; it knows the program and the wordings."""
 
     def __init__(self, task: WebTask, web: Web) -> None:
-        self.env, self.program = WebEnvironment(task, web), Program.read(task.metadata)
+        self.env, self.program = WebEnvironment(task, web), PlaceQuestion.read(task.metadata)
 
     def get(self, kind: str, **values: Any) -> Any:
         observation, _ = self.env.step(call(kind, **values).text)
@@ -77,7 +77,7 @@ def test_every_task_is_solved_through_the_tools_alone_within_the_budget() -> Non
 
 
 def test_tools_bring_ranked_results_and_bounded_pages_and_say_why_they_fail() -> None:
-    web = Web([*PAGES, Page("https://long.example/", "A long page", "word " * 1000)])
+    web = Web([*PAGES, WebPage("https://long.example/", "A long page", "word " * 1000)])
     assert len(web.search("gyms")) == RESULTS
     assert len(web.scrape("https://long.example/#part")) == LONGEST_PAGE
     blocked = next(page.address for page in PAGES if page.blocked)

@@ -21,7 +21,7 @@ from tape.budget import Budget, Resources
 from tape.choice.graph import PlanGraph
 from tape.engine.ablations import PAPER, changed
 from tape.engine.select import SolverSelector
-from tape.lm.base import Choice
+from tape.lm.base import OneOf
 from tape.protocols import OfferedPath
 from tape.protocols.prompt_format import offered_text
 from tape.protocols.result import EpisodeResult
@@ -63,7 +63,7 @@ def test_variants_of_tools_are_offered_to_the_model() -> None:
         GsmHardEnvironment(PROBLEM, "paper"), budget=Budget.of(steps=9, seconds=2.2)
     )
     prompt = next(request for request in model.requests if request.role == "select")
-    assert isinstance(prompt.constraint, Choice)
+    assert isinstance(prompt.constraint, OneOf)
     assert len({option.split(" ;")[0] for option in prompt.constraint.options}) > 1, "variants of the first call"
 
 
@@ -215,8 +215,8 @@ def test_a_chat_prompt_holds_scores_and_costs_and_the_bundled_models_the_same_pa
     }
     text = "".join(str(message) for message in asked["chat"].prompt)
     assert "1: right -> s11 (0.25); right -> s12 (0.25) | certainty 0.75; needs 2 steps of 3 steps" in text
-    assert asked["chat"].constraint == Choice(("1", "2"))
-    assert asked["compact"].constraint == Choice((" R R", " U"))
+    assert asked["chat"].constraint == OneOf(("1", "2"))
+    assert asked["compact"].constraint == OneOf((" R R", " U"))
 
 
 @pytest.mark.parametrize("selector", SELECTORS)

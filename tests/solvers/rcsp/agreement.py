@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from solvers.compiled import AVAILABLE
-from solvers.deadline import NEVER, Deadline
+from solvers.deadline import NEVER, SolveDeadline
 from solvers.found import Ending, Found
 from solvers.rcsp import plain, solving
 from solvers.rcsp.folded import fold
@@ -22,7 +22,7 @@ SEARCHES = [
 ]
 
 
-def asked(search: ModuleType, task: Task, threads: int = 1, deadline: Deadline = NEVER) -> Found:
+def asked(search: ModuleType, task: Task, threads: int = 1, deadline: SolveDeadline = NEVER) -> Found:
     """What a search answers; INFEASIBLE where folding has shown that nothing is to be searched."""
     folded = fold(task.problem)
     if folded.hopeless is not None:

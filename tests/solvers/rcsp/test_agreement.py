@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from solvers.compiled import AVAILABLE
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.found import Ending
 from solvers.rcsp import plain, solving
 from solvers.rcsp.problem import RcspProblem
@@ -99,7 +99,9 @@ def test_the_two_searches_agree_on_medium_tasks(first: int, count: int) -> None:
     for seed in range(first, first + count):
         task = medium_task(seed)
         ours = asked(solving, task)
-        theirs = asked(plain, task, deadline=Deadline(20.0))  # it may not come to an end; then what it says must be so
+        theirs = asked(
+            plain, task, deadline=SolveDeadline(20.0)
+        )  # it may not come to an end; then what it says must be so
         costs = tuple(cost_of(task.problem, path) for path in ours.paths)
         is_honest(task, ours, Truth(ours.ending, costs))
         if theirs.ending is Ending.OUT_OF_TIME:

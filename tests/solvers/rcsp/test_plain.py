@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.found import Ending
 from solvers.rcsp import plain
 from solvers.rcsp.folded import fold
@@ -70,7 +70,7 @@ class TestLargeNumbers:
     ) -> None:
         monkeypatch.setattr("solvers.memory.MEMORY_CAP", 2**23)
         task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), upper=10**12), 1, elementary=False)
-        found = asked(search, task, deadline=Deadline(1.0))
+        found = asked(search, task, deadline=SolveDeadline(1.0))
         if found.ending is Ending.PROVED:  # by an argument, not by going round
             assert cost_of(task.problem, found.paths[0]) == 2 - 10**12
         else:
@@ -111,7 +111,7 @@ class TestTimeLimit:
     def test_a_tiny_limit_is_no_proof_of_anything(self, search: ModuleType, seconds: float) -> None:
         for seed in range(20):
             task, truth = small_task(seed)
-            found = asked(search, task, deadline=Deadline(seconds))
+            found = asked(search, task, deadline=SolveDeadline(seconds))
             if found.ending in {Ending.OUT_OF_TIME, Ending.PROVED}:
                 is_honest(task, found, truth)
             elif fold(task.problem).hopeless is None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.simulator import is_solved, replay
-from tape.aec.bidirectional import BidirectionalProposer, Found, Limits, search
+from tape.aec.bidirectional import BidirectionalProposer, FoundPlan, SearchLimits, search
 from tape.aec.resolution import Unknown, Way, resolve, ways
 from tape.errors import ConfigError
 from tape.protocols import Plan, Proposer
@@ -25,13 +25,13 @@ START = Seen("door")
 CHESTS = Chests(("a", "b", "c"), "b")
 
 
-def plans(domain: Chests, state: Seen, m: int, **limits: int) -> list[Found]:
-    return search(domain, state, domain.actions(), m, Limits(**limits))
+def plans(domain: Chests, state: Seen, m: int, **limits: int) -> list[FoundPlan]:
+    return search(domain, state, domain.actions(), m, SearchLimits(**limits))
 
 
 def test_what_is_known_is_used_and_the_cheapest_plans_come_first() -> None:
     opened = Seen("a", frozenset({"a", "b"}), seen_in="b")
-    assert plans(CHESTS, opened, 1) == [Found(("go b", "take b"), {})]
+    assert plans(CHESTS, opened, 1) == [FoundPlan(("go b", "take b"), {})]
     empty = Seen("a", frozenset({"a"}))
     found = plans(CHESTS, empty, 2)
     assert [set(f.assumed) for f in found] == [{key_in("b")}, {key_in("c")}]
@@ -40,16 +40,16 @@ def test_what_is_known_is_used_and_the_cheapest_plans_come_first() -> None:
 def test_an_unknown_precondition_is_assumed_or_established() -> None:
     domain = Chests(("a",), "a", locked=frozenset({"a"}))
     found = plans(domain, START, 5, length=4)
-    assert found[0] == Found(("go a", "take a"), {key_in("a"): True, is_open("a"): True})
-    assert found[1] == Found(("go a", "open a", "take a"), {key_in("a"): True})
+    assert found[0] == FoundPlan(("go a", "take a"), {key_in("a"): True, is_open("a"): True})
+    assert found[1] == FoundPlan(("go a", "open a", "take a"), {key_in("a"): True})
     assert plans(domain, START, 5, assumptions=1, length=4)[0] == found[1]
     assert plans(domain, START, 5, assumptions=0) == []
 
 
 def test_establishing_actions_need_not_be_in_the_list() -> None:
     domain = Chests(("a",), "a", locked=frozenset({"a"}))
-    found = search(domain, START, ["take a"], 3, Limits(assumptions=1))
-    assert found == [Found(("go a", "open a", "take a"), {key_in("a"): True})]
+    found = search(domain, START, ["take a"], 3, SearchLimits(assumptions=1))
+    assert found == [FoundPlan(("go a", "open a", "take a"), {key_in("a"): True})]
 
 
 DARK = Predicate("dark")
@@ -105,7 +105,7 @@ def test_contradicted_and_lost_values_are_never_assumed(domain: Chests, start: S
 def test_the_backward_frontier_finds_plans_that_a_narrow_forward_one_misses() -> None:
     many = Chests(tuple(f"c{i}" for i in range(12)), "c5")
     state = Seen("door", frozenset({"c5"}), "c5")
-    assert plans(many, state, 1, width=1) == [Found(("go c5", "take c5"), {})]
+    assert plans(many, state, 1, width=1) == [FoundPlan(("go c5", "take c5"), {})]
 
 
 @examples(60)
@@ -123,7 +123,7 @@ def test_every_plan_works_where_its_assumptions_are_true(seed: int) -> None:
     assert found == plans(domain, state, m, length=5, nodes=nodes)
     assert len(found) <= m
     if domain.ground(state)[HOLDING]:
-        assert found[0] == Found((), {})
+        assert found[0] == FoundPlan((), {})
     for plan in found:
         assert not set(plan.assumed) & set(domain.ground(state))
         # Not open is the truth of every chest that was not opened.
@@ -145,7 +145,9 @@ def test_small_sokoban_levels_are_solved_in_the_fewest_moves() -> None:
         shortest = PlainGame(level).shortest(level.start)
         if shortest is None or shortest > 9:
             continue
-        found = BidirectionalProposer(SokobanDomain(level), Limits(width=400, length=9)).hypotheses(level.start, 1)
+        found = BidirectionalProposer(SokobanDomain(level), SearchLimits(width=400, length=9)).hypotheses(
+            level.start, 1
+        )
         assert is_solved(level, replay(level, found[0].actions)[-1])
         assert len(found[0].actions) == shortest
         assert not found[0].assumed
@@ -177,7 +179,7 @@ def test_open_actions_have_to_be_given() -> None:
 @pytest.mark.parametrize("wrong", [{"length": -1}, {"nodes": 0}, {"width": 0}, {"assumptions": -1}, {"tau": 0.0}])
 def test_limits_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
-        Limits(**wrong)  # type: ignore[arg-type]
+        SearchLimits(**wrong)  # type: ignore[arg-type]
 
 
 UNKNOWNS = st.builds(

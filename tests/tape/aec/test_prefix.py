@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tape.aec.facts import Evidence, GroundedStore
 from tape.aec.prefix import prefix_length
-from tape.aec.verifier import Rulebook, Verdict, Verifier
+from tape.aec.verifier import PlanVerdict, Rulebook, Verifier
 from tape.budget import Resources
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Effects, Predicate
@@ -50,7 +50,7 @@ class Drawn(Declared):
     def goals(self) -> Sequence[Assignment]:
         return self.wanted
 
-    def verdict(self, plan: Sequence[Action], left: int = 9) -> Verdict:
+    def verdict(self, plan: Sequence[Action], left: int = 9) -> PlanVerdict:
         store = GroundedStore(self, self.key)
         store.observe(self.seen, Evidence("observation", 0, "drawn"))
         verifier = Verifier(self, Rulebook(()))

@@ -16,7 +16,7 @@ from tape.engine.episode import Episode
 from tape.engine.settings import TapeConfig
 from tape.errors import InvalidOutputError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Choice, Forced, LanguageModel, Request
+from tape.lm.base import Forced, LanguageModel, OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Environment, Observation, Plan, State
 from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
@@ -235,7 +235,7 @@ class BoxFormat(PromptFormat):
         return None if text == "invalid" else parsed(text)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
-        return self._request("score", state, constraint=Choice(("won", "open"))), {"won": 1.0, "open": 0.0}
+        return self._request("score", state, constraint=OneOf(("won", "open"))), {"won": 1.0, "open": 0.0}
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tape.cgdp.alignment import aligned, names
 from tape.cgdp.belief import MOST_WORDS, updated, verified
-from tape.cgdp.curation import Caps, curated, needs_curation, values_of
+from tape.cgdp.curation import BeliefCaps, curated, needs_curation, values_of
 from tape.cgdp.prompts.format import Extracted, Finding
 from tape.cgdp.view import Belief, Fact
 from tape.protocols.search import Passage
@@ -116,13 +116,15 @@ def beliefs(draw: st.DrawFn) -> Belief:
 
 BELIEFS = beliefs()
 TOKENS = st.none() | st.integers(0, 60)
-CAPS = st.builds(lambda k, more, tokens: Caps(k + more, k, tokens), st.integers(1, 6), st.integers(0, 4), TOKENS)
+CAPS = st.builds(lambda k, more, tokens: BeliefCaps(k + more, k, tokens), st.integers(1, 6), st.integers(0, 4), TOKENS)
 RANKINGS = st.lists(st.integers(-1, 14), max_size=8)
 
 
 @examples(120)
 @given(BELIEFS, CAPS, RANKINGS)
-def test_it_keeps_the_caps_and_the_words_and_is_idempotent(belief: Belief, caps: Caps, ranking: list[int]) -> None:
+def test_it_keeps_the_caps_and_the_words_and_is_idempotent(
+    belief: Belief, caps: BeliefCaps, ranking: list[int]
+) -> None:
     kept = curated(belief, values_of(belief, ranking), caps, size)
     if needs_curation(belief, caps, size):
         assert kept.items <= caps.target
@@ -136,7 +138,7 @@ def test_it_keeps_the_caps_and_the_words_and_is_idempotent(belief: Belief, caps:
 
 @examples(60)
 @given(BELIEFS, CAPS, RANKINGS)
-def test_the_kept_items_have_the_highest_value(belief: Belief, caps: Caps, ranking: list[int]) -> None:
+def test_the_kept_items_have_the_highest_value(belief: Belief, caps: BeliefCaps, ranking: list[int]) -> None:
     if not needs_curation(belief, caps, size):
         return
     values = values_of(belief, ranking)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
+from tape.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
 from tape.cgdp.gates import CONFIGURATIONS, GateConfiguration, Signalling, StagnationGate, jaccard, require_gate
 from tape.errors import ConfigError
 from tape.trace import Event, GeneratedEvent, PromptPart, StartedEvent
@@ -138,7 +138,7 @@ def trace(
     found: str = "Ada was born in Tarn. Otto Lind is its mayor.",
     shown: str = "",
 ) -> list[Event]:
-    passages, part = [Shown(id="p1", title="Ada", text=found)], PromptPart(role="user", content=shown)
+    passages, part = [ShownSource(id="p1", title="Ada", text=found)], PromptPart(role="user", content=shown)
     end = {"round": len(queries), "reason": "", "aligned": None, "gold_answers": [gold], "gold_sources": ["p1"]}
     return [
         StartedEvent(config={}, budget={}, task=QUESTION),

@@ -14,7 +14,7 @@ from tape.cgdp.entailment import entailment_request, unanswered
 from tape.cgdp.events import BeliefEvent, RetrievedEvent
 from tape.cgdp.view import Fact
 from tape.errors import ConfigError
-from tape.lm.base import Choice
+from tape.lm.base import OneOf
 from tape.protocols.search import Passage
 from tests.tape.cgdp.policy import QUESTION, but, environment, of, play
 
@@ -103,7 +103,7 @@ def test_queries_widen_and_none_is_made_twice(tmp_path: Path) -> None:
 
 def test_a_general_model_is_asked_whether_quotes_answer() -> None:
     request = entailment_request(QUESTION, [fact("Tarn", "The mayor of Tarn is Otto Lind.")])
-    assert request.constraint == Choice(("yes", "no"))
+    assert request.constraint == OneOf(("yes", "no"))
     assert not isinstance(request.prompt, str)
     assert "Tarn: The mayor of Tarn is Otto Lind." in request.prompt[-1].content
 

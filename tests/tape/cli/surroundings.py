@@ -18,7 +18,7 @@ from tape.budget import Resources
 from tape.cli.ledger import _DO
 from tape.cli.main import COMMANDS
 from tape.gateway.audit import Audit
-from tape.gateway.watching import Call
+from tape.gateway.watching import WatchedCall
 from tests.places import ROOT
 from tests.tape.cli.commands import places
 
@@ -63,7 +63,7 @@ def make_data(folder: Path) -> None:
     (folder / "odd_tools.py").write_text(TOOLS, encoding="utf-8")
     (folder / "problem.rcsp").write_text(RCSP, encoding="utf-8")
     with closing(Audit(folder / "calls.audit.jsonl")) as audit:
-        held = Call("local", "gateway/local/1", "größer", "d", id="1").held("1", Resources({"usd": 4}))
+        held = WatchedCall("local", "gateway/local/1", "größer", "d", id="1").held("1", Resources({"usd": 4}))
         audit.ended(held, "settled", Resources({"usd": 1}))
     ledger = f"file://{folder / 'org.ledger'}"
     for words in (["cap", "org", "$10"], ["rule", "org", "--warn", "50"], ["pause", "org", "--why", "größer →"]):

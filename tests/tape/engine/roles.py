@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.context import RoleContext
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Choice, Message, Request, Usage
+from tape.lm.base import Message, OneOf, Request, Usage
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, State
 from tape.testing.line import LineDomain, LineFormat
@@ -45,7 +45,7 @@ class Weighing(ScriptedLM):
 
 
 def options(request: Request) -> tuple[str, ...]:
-    assert isinstance(request.constraint, Choice)
+    assert isinstance(request.constraint, OneOf)
     return request.constraint.options
 
 

@@ -15,7 +15,7 @@ from tape.budget import Budget, Resources
 from tape.choice.graph import PlanGraph
 from tape.engine.sample import frontier
 from tape.engine.select import SolverSelector
-from tape.lm.base import Choice, Completion, Request, Usage
+from tape.lm.base import Completion, OneOf, Request, Usage
 from tape.lm.scripted import obeys
 from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PathSelectedEvent, PlansSampledEvent
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of
@@ -179,7 +179,7 @@ class Solving(SimulatedModel):
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         answers = []
         for request, (weights, usage) in zip(requests, await super().score_options(requests), strict=True):
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             solved = dict(zip(request.constraint.options, weights, strict=True))[" solved"]
             likely = self.likelihoods[0 if solved else 1]
             share = {" solved": likely, " open": 1 - likely, " hopeless": 0.0}

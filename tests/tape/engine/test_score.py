@@ -15,7 +15,7 @@ from tape.agents.best_of_n import BestOfNReactAgent, GoalTestScorer
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.choice.graph import PlanGraph
-from tape.engine.score import Place, by_goal, by_score, save, value_of
+from tape.engine.score import ScoredNode, by_goal, by_score, save, value_of
 from tape.errors import GraphError
 from tape.lm.base import Request
 from tape.protocols import Score, State
@@ -149,9 +149,9 @@ SCORES = st.builds(Score, st.floats(-1, 1), st.floats(-1, 1))
 MODES = st.sampled_from(["ends", "argmax", "expected"])
 
 
-def place(**known: Any) -> Place:
+def place(**known: Any) -> ScoredNode:
     usual: dict[str, Any] = {"end": True, "visited": False, "likelihood": 1.0, "depth": 1.0}
-    return Place("key", "state", **{**usual, **known})
+    return ScoredNode("key", "state", **{**usual, **known})
 
 
 @given(SCORES, MODES, st.booleans())

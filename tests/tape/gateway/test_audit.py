@@ -22,7 +22,7 @@ from tape.budget import LedgerError, Resources
 from tape.cli import main
 from tape.gateway.audit import Audit, read_audit
 from tape.gateway.gateway import Caller, Gateway
-from tape.gateway.watching import Call, digest_of
+from tape.gateway.watching import WatchedCall, digest_of
 from tests.tape.gateway.helpers import ask, call, functions, gateway_on, write_config
 from tests.tape.gateway.over_http import serving_here
 from tests.tape.gateway.test_calls import CONFIG
@@ -53,7 +53,9 @@ def written(path: Path, count: int = 4) -> list[bytes]:
     with closing(Audit(path)) as audit:
         for number in range(count):
             audit.ended(
-                Call("local", "gateway/local/1", "dear", "d", id=f"{number}").held(f"{number}", WORST), "settled", SPENT
+                WatchedCall("local", "gateway/local/1", "dear", "d", id=f"{number}").held(f"{number}", WORST),
+                "settled",
+                SPENT,
             )
     found = path.read_bytes().splitlines(keepends=True)
     assert len(found) == count
@@ -103,7 +105,7 @@ def test_a_client_calls_and_each_call_is_a_line(tmp_path: Path, capsys: pytest.C
 def written_after(path: Path) -> None:
     """One more line, by another gateway."""
     with closing(Audit(path)) as audit:
-        audit.refused(Call("local", "s", "dear", "d"), {"error": "budget_exceeded", "scope": "run"})
+        audit.refused(WatchedCall("local", "s", "dear", "d"), {"error": "budget_exceeded", "scope": "run"})
 
 
 async def test_a_call_is_one_line_whatever_becomes_of_it(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_gateways_may_share_a_log(tmp_path: Path) -> None:
     path = tmp_path / "audit"
     with closing(Audit(path)) as one, closing(Audit(path)) as two:
         for number in range(40):
-            (one, two)[number % 2].refused(Call("local", "s", f"tool{number}", "d"), {"error": "busy"})
+            (one, two)[number % 2].refused(WatchedCall("local", "s", f"tool{number}", "d"), {"error": "busy"})
     assert {line["tool"] for line in lines(path)} == {f"tool{number}" for number in range(40)}
     assert not faulty(path)
 
@@ -235,7 +237,7 @@ def test_lines_that_are_lost_are_counted_at_the_end(tmp_path: Path, capsys: pyte
     written(path, 1)
     audit = Audit(path)
     with full(path):
-        audit.ended(Call("local", "s", "dear", "d").held("1", WORST), "settled", SPENT)
+        audit.ended(WatchedCall("local", "s", "dear", "d").held("1", WORST), "settled", SPENT)
         with pytest.raises(LedgerError, match="lost are 1 lines of calls, and 0 refusals"):
             audit.close()
     assert len(lines(path)) == 1

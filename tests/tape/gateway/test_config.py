@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tape.errors import ConfigError
 from tape.gateway.config import load_config
-from tape.gateway.settings import Limits
+from tape.gateway.settings import GatewayLimits
 from tape.reading import MOST_DEPTH
 
 GOOD = """# A gateway.
@@ -144,7 +144,7 @@ def test_malformed_prices_are_named(tmp_path: Path, price: str, field: str, why:
 
 def test_limits_made_in_python_are_finite_too() -> None:
     with pytest.raises(ValidationError):
-        Limits(call_seconds=float("inf"))
+        GatewayLimits(call_seconds=float("inf"))
 
 
 @pytest.mark.parametrize(

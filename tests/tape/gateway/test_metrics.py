@@ -16,7 +16,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Cap, LedgerError, Period, Request, amount_of, open_store
+from tape.budget import Cap, HoldRequest, LedgerError, Period, amount_of, open_store
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import scope_of
 from tape.gateway.metrics import KIND, Metrics, text_of
@@ -164,7 +164,7 @@ async def test_the_caps_of_a_shared_ledger_are_among_them(tmp_path: Path, monkey
     names = ("cap", "left", "used_share")
     async with gateway_on(tmp_path, f'{CONFIG}[ledger]\nurl = "{url}"\nscope = "org/desk"\n') as gateway:
         metrics, daily = metrics_of(gateway), {"account": "org", "per": "day@Europe/Berlin", "resource": "usd"}
-        store.reserve(Request("one", "org/other", {"usd": 50_000}))
+        store.reserve(HoldRequest("one", "org/other", {"usd": 50_000}))
         store.settle("one", {"usd": 30_000})
         found = await read(metrics)
         assert [value(found, name, scope="ledger", **daily) for name in names] == [0.2, 0.17, 0.15]

@@ -22,8 +22,8 @@ from tape.gateway.desk import Desk
 from tape.gateway.http import people_token
 from tape.gateway.journal import Day
 from tape.gateway.ledgers import Ledgers
-from tape.gateway.page import MOST_OF_CLIENT, Page, would_do
-from tape.gateway.watching import Call
+from tape.gateway.page import MOST_OF_CLIENT, GatewayPage, would_do
+from tape.gateway.watching import WatchedCall
 from tests.tape.gateway.busy import CONFIG, TOKENS, People, call, meanwhile, people_at, write_journal
 from tests.tape.gateway.helpers import write_config
 from tests.tape.gateway.test_approval import MODES, config, reply, talking
@@ -174,8 +174,10 @@ async def test_calls_come_and_go(tmp_path: Path) -> None:
     ledgers = Ledgers(Budget(), {}, Budget(), tmp_path / "j")
     limits = SimpleNamespace(name="x")
     gateway: Any = SimpleNamespace(ledgers=ledgers, watchers=[], config=SimpleNamespace(limits=limits))
-    page = Page(gateway, Desk())
-    calls = [Call("one", "gateway/one/1", "echo", "", worst=Resources({"usd": None}), id=str(n)) for n in range(12)]
+    page = GatewayPage(gateway, Desk())
+    calls = [
+        WatchedCall("one", "gateway/one/1", "echo", "", worst=Resources({"usd": None}), id=str(n)) for n in range(12)
+    ]
     for one in calls:
         page.begun(one)
     live = (await page.state())["live"]

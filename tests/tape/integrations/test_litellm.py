@@ -27,7 +27,7 @@ from tape.budget.contract import HoldRecord
 from tape.errors import ConfigError, UnknownCostError
 from tape.integrations import litellm_requests as requests
 from tape.integrations.litellm import ProxyBudget
-from tape.integrations.usage import Meter, Usage
+from tape.integrations.usage import Meter, ProviderUsage
 
 KEY = SimpleNamespace(team_alias=None, team_id="team", key_alias="alice", token="0" * 64)
 CHEAP = {"input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002}
@@ -360,7 +360,9 @@ CACHES = {
 }  # fmt: skip
 
 
-def booked(info: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch, usage: Usage, name: str = "openai/x") -> Any:
+def booked(
+    info: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch, usage: ProviderUsage, name: str = "openai/x"
+) -> Any:
     """Millionths of a dollar of a call, and of its worst case, by what the proxy's list says."""
     monkeypatch.setattr(requests, "_router", lambda: Router(("x", name, info)))
     guard = Guard("$99", models=requests.declared())
@@ -371,17 +373,22 @@ def booked(info: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch, usage: Usag
 
 
 def test_costs_of_a_deployment_are_those_of_the_proxys_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = Usage(2000, 0, 800, None)
+    cached = ProviderUsage(2000, 0, 800, None)
     assert booked(CHEAP | {"cache_read_input_token_cost": 1e-7}, monkeypatch, cached)[0] == 1280
     assert booked(CHEAP | {"input_cost_per_request": 0.01}, monkeypatch, cached) == (12_000, 12_264)
     longer = CHEAP | {"input_cost_per_token_above_1k_tokens": 4e-6}
-    assert booked(longer, monkeypatch, cached)[0] == booked(longer, monkeypatch, Usage(2000, 0, 0, 800))[0] == 8000
+    assert (
+        booked(longer, monkeypatch, cached)[0] == booked(longer, monkeypatch, ProviderUsage(2000, 0, 0, 800))[0] == 8000
+    )
     usual, name = CHEAP | CACHES, "anthropic/claude-y"
-    assert booked(usual, monkeypatch, Usage(2000, 10, 800, 0), name) == (80 + 1200 + 30 + 1000, 2064 + 300 + 1000)
-    assert booked(usual, monkeypatch, Usage(2000, 10, 0, 800, 0), name)[0] == 1000 + 1200 + 30 + 1000
-    assert booked(usual, monkeypatch, Usage(2000, 10, 0, 800, 800), name)[0] == 1600 + 1200 + 30 + 1000
+    assert booked(usual, monkeypatch, ProviderUsage(2000, 10, 800, 0), name) == (
+        80 + 1200 + 30 + 1000,
+        2064 + 300 + 1000,
+    )
+    assert booked(usual, monkeypatch, ProviderUsage(2000, 10, 0, 800, 0), name)[0] == 1000 + 1200 + 30 + 1000
+    assert booked(usual, monkeypatch, ProviderUsage(2000, 10, 0, 800, 800), name)[0] == 1600 + 1200 + 30 + 1000
     assert booked(usual, monkeypatch, cached) == (80 + 2400 + 1000, 2 * 2064 + 300 + 1000), "it may write unasked"
-    assert booked(CACHES, monkeypatch, Usage(1000, 0, 1000, 0), "openai/gpt-4o") == (1100, 5160 + 1000 + 1000)
+    assert booked(CACHES, monkeypatch, ProviderUsage(1000, 0, 1000, 0), "openai/gpt-4o") == (1100, 5160 + 1000 + 1000)
 
 
 @pytest.mark.parametrize("cost", ["input_cost_per_second", "output_cost_per_image", "tiered_pricing", "cost_of_moons"])
@@ -454,4 +461,4 @@ def test_usage_is_read_from_pieces_of_one_byte() -> None:
     meter = Meter()
     for byte in events:
         meter.take(bytes([byte]))
-    assert meter.usage == Usage(13, 7, 4, None)
+    assert meter.usage == ProviderUsage(13, 7, 4, None)

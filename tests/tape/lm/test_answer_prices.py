@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tape.agents.recorded import ContinuedLM, RecordedLM
+from tape.agents.recorded import ContinuedLM, ResumedLM
 from tape.budget import Budget, Ledger
 from tape.errors import ModelError
 from tape.lm.accounting import AccountedLM
@@ -134,7 +134,7 @@ def test_a_repeat_a_resumption_and_a_cached_answer_book_the_same(tmp_path: Path)
             return at_the_table_s_price(endpoint, "openai:gpt-4o-mini", cache=tmp_path / "cache.sqlite")
 
         used, events = traced(fresh(), tmp_path / "first.jsonl", 2)
-        repeat = traced(RecordedLM(fresh(), events, exact=True), tmp_path / "repeat.jsonl", 2)
+        repeat = traced(ResumedLM(fresh(), events, exact=True), tmp_path / "repeat.jsonl", 2)
         assert repeat == (used, events) == (30_000, repeat[1])
         assert [one.answered for one in events if isinstance(one, GeneratedEvent)] == [("gpt-4o",), ()]
         assert traced(ContinuedLM(fresh(), events[:3]), tmp_path / "resumed.jsonl", 2) == (used, events)
@@ -164,7 +164,7 @@ def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rat
         assert lm.identity == identity
         events = list(read_trace(tmp_path / "trace.jsonl"))
         again = TraceWriter("episode", tmp_path / "again.jsonl")
-        recorded = AccountedLM(RecordedLM(lm, events, exact=True), Ledger(Budget.of(usd=5)), again)
+        recorded = AccountedLM(ResumedLM(lm, events, exact=True), Ledger(Budget.of(usd=5)), again)
         for _ in range(3):
             asyncio.run(recorded.generate([request]))
         again.close()

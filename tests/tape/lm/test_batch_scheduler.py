@@ -14,7 +14,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, is_continuous
+from tape.lm.base import Completion, LanguageModel, OneOf, Regex, Request, is_continuous
 from tape.lm.batch_scheduler import SLOT, BatchScheduler
 from tape.lm.batching import BatchSlot, EpisodeBatch
 from tape.lm.cache import CachedLM
@@ -156,7 +156,7 @@ def test_sharing_passes_changes_no_answer_and_no_usage(seen: Seen) -> None:
 
 
 def test_scores_share_passes_with_answers(seen: Seen) -> None:
-    choice = Request(START, 3, Choice((" U L", " D R U", " invalid")))
+    choice = Request(START, 3, OneOf((" U L", " D R U", " invalid")))
 
     async def scores(slot: BatchSlot) -> Any:
         return await slot.score_options([choice])

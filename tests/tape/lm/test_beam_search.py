@@ -15,7 +15,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.lm.base import Choice, Completion, Regex, Request
+from tape.lm.base import Completion, OneOf, Regex, Request
 from tape.lm.beam_search import BeamSearch
 from tape.seeds import derive
 from tests.tape.helpers import tiny_lm
@@ -124,7 +124,7 @@ def test_their_probabilities_are_those_of_independent_samples() -> None:
 
 
 def test_where_there_are_too_few_they_repeat() -> None:
-    [found] = ask(Request(PROMPT, 3, Choice((" U", " D")), n=5, temperature=1.0, distinct=True))
+    [found] = ask(Request(PROMPT, 3, OneOf((" U", " D")), n=5, temperature=1.0, distinct=True))
     assert set(found.texts) == {" U", " D"}
     assert found.texts == (*found.texts[:2], *found.texts[:2], found.texts[0])
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.agents.recorded import RecordedLM
+from tape.agents.recorded import ResumedLM
 from tape.budget import Budget, Ledger
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request, Usage
@@ -100,7 +100,7 @@ def test_a_cached_answer_a_trace_and_a_repeat_book_the_same(tmp_path: Path) -> N
         events = list(read_trace(tmp_path / "trace.jsonl"))
         [event] = [one for one in events if isinstance(one, GeneratedEvent)]
         assert event.prompt_split == (8_000, 0, 0, 1_000)
-        assert booked(RecordedLM(model, events, exact=True)) == first
+        assert booked(ResumedLM(model, events, exact=True)) == first
 
 
 counts = st.one_of(st.integers(-5, 50), st.none(), st.sampled_from([5.0, 2.5, float("nan"), "7", True, [3]]))

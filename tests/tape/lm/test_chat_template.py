@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tape.errors import ModelError
-from tape.lm.base import Choice, Forced, JsonSchema, Message, Regex, Request, usual_batch
+from tape.lm.base import Forced, JsonSchema, Message, OneOf, Regex, Request, usual_batch
 from tape.lm.cache import CachedLM
 from tape.lm.chat_template import ChatTemplate, Turn, control_texts, jinja_render
 from tape.lm.exact_tokenizer import exact, without_prefix
@@ -91,7 +91,7 @@ def lm(tokenizer: PreTrainedTokenizerFast, **options: Any) -> TransformersLM:
 @pytest.mark.parametrize("kind", ["legacy", "first", "always"])
 def test_every_choice_can_be_written_by_a_tokenizer_that_adds_a_space(kind: str) -> None:
     model = lm(llama2_tokenizer(kind))
-    constraints = (Choice(("go drawer 1", "open drawer")), Forced('go "x"\n é'), Choice((" U", " D", "U")))
+    constraints = (OneOf(("go drawer 1", "open drawer")), Forced('go "x"\n é'), OneOf((" U", " D", "U")))
     for constraint in constraints * 2:  # the second time as the first
         [answer] = asyncio.run(model.generate([Request("hi", 40, constraint, n=4, temperature=2.0)]))
         allowed = (constraint.text,) if isinstance(constraint, Forced) else constraint.options

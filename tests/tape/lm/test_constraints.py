@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tape.errors import ConstraintError
-from tape.lm.base import Choice, Constraint, Forced, Regex
+from tape.lm.base import Constraint, Forced, OneOf, Regex
 from tape.lm.constraints import literals, to_decoder, to_grammar, to_pattern
 from tape.lm.patterns import DEEPEST, LONGEST, written_out
 from tests.tape.conftest import Keep
@@ -69,7 +69,7 @@ def constraint(rng: random.Random, letters: tuple[str, ...]) -> Constraint:
     if rng.random() < 0.25:
         options = {"".join(rng.choices(letters, k=rng.randint(0, LENGTH + 1))) for _ in range(rng.randint(1, 6))}
         options |= {option[: rng.randint(0, 3)] for option in [*options] if rng.random() < 0.5}
-        return Choice(tuple(sorted(options))) if len(options) > 1 or rng.random() < 0.5 else Forced(options.pop())
+        return OneOf(tuple(sorted(options))) if len(options) > 1 or rng.random() < 0.5 else Forced(options.pop())
     written = pattern(rng, letters, rng.randint(1, 3))
     return Regex(rng.choice((written, written, f"^{written}$" if "|" not in written else rf"\A(?:{written})\Z")))
 
@@ -204,7 +204,7 @@ def test_a_byte_level_tokenizer_writes_every_text_however_it_splits_it() -> None
             assert split.fresh().admits(ids)
             assert split.fresh().admits(alone)
             assert not split.fresh().admits([*ids, ids[0], ids[0]]) or re.fullmatch(pattern, text + 2 * text[:1])
-    compiler.check(Choice(("drawer 1", "drawer 10", "Kühlschrank 😀")))
+    compiler.check(OneOf(("drawer 1", "drawer 10", "Kühlschrank 😀")))
 
 
 def test_masks_end_where_the_vocabulary_does_and_offer_no_end_where_no_token_goes_on() -> None:
@@ -244,9 +244,9 @@ def test_what_a_pattern_may_not_use_is_named(pattern: Any, construct: str) -> No
 def test_a_choice_is_among_texts() -> None:
     options: Any = ("a", 3)
     with pytest.raises(ConstraintError, match="are texts"):
-        Choice(options)
+        OneOf(options)
     with pytest.raises(ConstraintError, match="lone surrogate"):
-        to_decoder(Choice(("a", "\ud800")))
+        to_decoder(OneOf(("a", "\ud800")))
 
 
 def test_deep_patterns_that_are_read_are_compiled() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tape.budget import Budget, Ledger
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Choice, Message, Request
+from tape.lm.base import BatchError, Message, OneOf, Request
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import PROVIDERS, Provider
 from tests.tape.conftest import Keep
@@ -25,7 +25,7 @@ pytest.importorskip("anthropic")
 
 PROMPT = (Message("system", "You play with a small board."), Message("user", "Where do you go next?"))
 FREELY = Request(PROMPT, 200, n=3, temperature=0.7, seed=5)
-PICK = Request((PROMPT[0], Message("user", "Up or down, once?")), 200, Choice((CHOSEN, "down")))
+PICK = Request((PROMPT[0], Message("user", "Up or down, once?")), 200, OneOf((CHOSEN, "down")))
 REQUESTS = [(FREELY, FREE), (PICK, CHOSEN), (FREELY, FREE)]
 LASTING = ("window", "busy once", "slow down once")
 """Deviations that are not learnt for the next request."""

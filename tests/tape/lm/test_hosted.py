@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tape.errors import ConfigError, EndpointWarning, ModelError
-from tape.lm.base import BatchError, Choice, Constraint, Forced, Grammar, JsonSchema, Regex, Request, Usage
+from tape.lm.base import BatchError, Constraint, Forced, Grammar, JsonSchema, OneOf, Regex, Request, Usage
 from tape.lm.batching import EpisodeBatch
 from tape.lm.bundled import sizes
 from tape.lm.hosted.providers import OLLAMA, OPENAI, PROMPT_FORMATS, PROVIDERS, SGLANG, VLLM
@@ -34,7 +34,7 @@ def test_a_free_answer_with_its_usage() -> None:
 @pytest.mark.parametrize(
     ("constraint", "answer", "inner"),
     [
-        (Choice(("up", "down")), "down", {"type": "string", "enum": ["up", "down"]}),
+        (OneOf(("up", "down")), "down", {"type": "string", "enum": ["up", "down"]}),
         (Forced("go"), "go", {"type": "string", "enum": ["go"]}),
         (Regex(" [UD]{2}"), " UD", {"type": "string", "pattern": "^(?: [UD]{2})$"}),
     ],
@@ -62,7 +62,7 @@ def test_a_schema_is_asked_for_without_tuples() -> None:
 @pytest.mark.parametrize(
     ("provider", "constraint", "asked"),
     [
-        (VLLM, Choice(("up", "down")), {"structured_outputs": {"choice": ["up", "down"]}}),
+        (VLLM, OneOf(("up", "down")), {"structured_outputs": {"choice": ["up", "down"]}}),
         (VLLM, Regex("up|down"), {"structured_outputs": {"regex": "(up|down)"}}),
         (SGLANG, Regex("up|down"), {"regex": "(up|down)"}),
         (VLLM, Grammar('start: "up"'), {"structured_outputs": {"grammar": 'start: "up"'}}),
@@ -78,7 +78,7 @@ def test_servers_with_native_forms_are_asked_in_them(provider: Any, constraint: 
 
 
 def test_a_choice_is_scored_by_asking_for_it() -> None:
-    request = Request(PROMPT, 1, Choice(("solved", "possible")))
+    request = Request(PROMPT, 1, OneOf(("solved", "possible")))
     with Endpoint(wrapped("possible")) as endpoint:
         model = opened(endpoint)
         [(weights, usage)] = asyncio.run(model.score_options([request]))
@@ -96,7 +96,7 @@ def test_a_choice_is_scored_by_asking_for_it() -> None:
 def test_every_provider_of_this_wire_sends_its_own_key_and_fields(provider: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv(provider.key, f"key-of-{provider.name}")
     with Endpoint(replies("up")) as endpoint:
-        assert ask(opened(endpoint, provider), Choice(("up", "down")), temperature=0.5, seed=2**40 + 7).texts == ("up",)
+        assert ask(opened(endpoint, provider), OneOf(("up", "down")), temperature=0.5, seed=2**40 + 7).texts == ("up",)
     body, headers = endpoint.bodies[0], endpoint.headers[0]
     assert headers["authorization"] == f"Bearer key-of-{provider.name}"
     assert {name for name in body if "seed" in name} == {"gemini": set(), "mistral": {"random_seed"}}.get(

@@ -13,8 +13,8 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ConfigError, EndpointWarning
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, BatchError, Choice, Request, cost_of, most_completion_tokens, worst_case
-from tape.lm.hosted.limits import Limits
+from tape.lm.base import FREE, BatchError, OneOf, Request, cost_of, most_completion_tokens, worst_case
+from tape.lm.hosted.limits import EndpointLimits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import ANTHROPIC, GEMINI, LLAMACPP, MISTRAL, OLLAMA, OPENAI, SGLANG, VLLM, is_here
 from tape.protocols.result import EpisodeResult
@@ -40,7 +40,7 @@ def test_usage_that_is_missing_or_incredible_is_booked_at_the_worst_case(fault: 
 @pytest.mark.parametrize("faults", [["ignore"], ["500", "ignore", "cut"]])
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_hard_caps_hold_over_retries_and_repairs(faults: list[str]) -> None:
-    request = Request(PROMPT, 20, Choice(("up", "down")))
+    request = Request(PROMPT, 20, OneOf(("up", "down")))
     for factor in (1, 2, 3):
         with Endpoint(wrapped("up"), faults) as endpoint:
             model = opened(endpoint, price=PRICE)
@@ -159,12 +159,14 @@ def test_known_providers_are_declared_at_their_own_address(
     monkeypatch.delenv(provider.url_variable, raising=False)
     limits = provider(argument).limits
     assert (limits.after_error, limits.after_no_answer) == (after_error, "worst")
-    assert provider("n@http://localhost:1/v1", PRICE).limits == Limits(), "whoever wants money may bill anything"
+    assert provider("n@http://localhost:1/v1", PRICE).limits == EndpointLimits(), (
+        "whoever wants money may bill anything"
+    )
 
 
 def test_an_unknown_setting_is_refused_in_a_sentence() -> None:
     with pytest.raises(ConfigError, match="one of worst, prompt, nothing; got 'free'"):
-        Limits(after_error="free")  # type: ignore[arg-type]
+        EndpointLimits(after_error="free")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"after_error and after_no_answer=worst\|prompt\|nothing"):
         OPENAI("m#after=nothing")
 

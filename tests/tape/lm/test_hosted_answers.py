@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from tape.errors import EndpointWarning
-from tape.lm.base import Choice, JsonSchema
+from tape.lm.base import JsonSchema, OneOf
 from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.hosting import MOVE, Move, ask, opened, replies, wrapped
 
@@ -16,7 +16,7 @@ def test_refusals_and_truncations_are_reported_and_not_repaired() -> None:
     with Endpoint(wrapped("possible"), ["refusal", "length"]) as endpoint, warnings.catch_warnings():
         model = opened(endpoint)
         warnings.simplefilter("error")
-        refused, cut = ask(model, Choice(("possible",))), ask(model, Choice(("possible",)))
+        refused, cut = ask(model, OneOf(("possible",))), ask(model, OneOf(("possible",)))
     assert (refused.finish, refused.texts) == (("refusal",), ("I will not do that.",))
     assert cut.finish == ("length",)
     assert len(endpoint.bodies) == 2
@@ -58,7 +58,7 @@ def test_a_broken_bound_is_repaired_but_is_no_ignored_schema() -> None:
 @pytest.mark.parametrize("text", ["up", " up\n", '```json\n{"answer": "up"}\n```', '{"answer": "up"}'])
 def test_a_usable_answer_in_another_dress_is_taken(text: str) -> None:
     with Endpoint(replies(text)) as endpoint:
-        assert ask(opened(endpoint), Choice(("up", "down"))).texts == ("up",)
+        assert ask(opened(endpoint), OneOf(("up", "down"))).texts == ("up",)
     assert len(endpoint.bodies) == 1
 
 
@@ -66,8 +66,8 @@ def test_a_refused_schema_is_asked_for_in_words() -> None:
     with Endpoint(replies("up"), ["no schema"]) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="in words only"):
-            assert ask(model, Choice(("up", "down"))).texts == ("up",)
-        ask(model, Choice(("up", "down")))
+            assert ask(model, OneOf(("up", "down"))).texts == ("up",)
+        ask(model, OneOf(("up", "down")))
     assert len(endpoint.bodies) == 3, "the second request does not try the schema again"
     assert 'one of these texts and with nothing else: ["up", "down"]' in endpoint.bodies[1]["messages"][-1]["content"]
     assert "response_format" not in endpoint.bodies[1]
@@ -80,7 +80,7 @@ def test_a_refused_schema_with_bounds_is_first_tried_without_them() -> None:
             assert ask(model, JsonSchema(Move)).texts == (MOVE,)
         with pytest.warns(EndpointWarning, match="in words only"):
             assert ask(model, JsonSchema(Move)).texts == (MOVE,)
-        ask(model, Choice((MOVE, "other")))
+        ask(model, OneOf((MOVE, "other")))
     asked = [body.get("response_format") for body in endpoint.bodies]
     schema = asked[1]["json_schema"]["schema"]
     assert "maximum" in str(asked[0])

@@ -10,7 +10,7 @@ import pytest
 from tape.budget import Budget, Ledger
 from tape.errors import EndpointWarning
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Choice, Message, Request, Usage, worst_case
+from tape.lm.base import BatchError, Message, OneOf, Request, Usage, worst_case
 from tape.lm.hosted.concessions import largest_below, room_beside
 from tape.lm.hosted.providers import ANTHROPIC, LLAMACPP, MISTRAL, OPENAI
 from tests.tape.commandline import Tape
@@ -79,7 +79,7 @@ def test_a_refused_length_field_is_sent_by_its_other_name(provider: Any) -> None
     ],
 )
 def test_where_n_is_refused_samples_are_asked_for_singly(status: int, words: str) -> None:
-    request = Request(PROMPT, 20, Choice(("up", "down")), n=3, temperature=0.5)
+    request = Request(PROMPT, 20, OneOf(("up", "down")), n=3, temperature=0.5)
     with Picky(wrapped("up"), lambda body: words if "n" in body else None, status) as endpoint:
         model = opened(endpoint, after_error="nothing")
         ledger = Ledger(Budget({"calls": 9, "tokens": 9_000}))
@@ -195,7 +195,7 @@ def test_calls_in_flight_that_are_refused_together_warn_once_and_give_up_that_fi
 
     with Picky(wrapped("up"), refuse, together=4) as endpoint:
         model = opened(endpoint)
-        requests = [Request(PROMPT, 20, Choice(("up", f"down {i}")), n=2, temperature=0.5) for i in range(4)]
+        requests = [Request(PROMPT, 20, OneOf(("up", f"down {i}")), n=2, temperature=0.5) for i in range(4)]
         with pytest.warns(EndpointWarning) as caught:
             answers = asyncio.run(model.generate(requests))
     assert [answer.texts for answer in answers] == [("up", "up")] * 4
@@ -210,7 +210,7 @@ def test_a_format_that_two_schemas_were_refused_for_is_asked_of_none() -> None:
     with Picky(replies("up"), refuse) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="in words only"):
-            answers = [ask(model, Choice(("up", f"down {i}"))).texts for i in range(5)]
+            answers = [ask(model, OneOf(("up", f"down {i}"))).texts for i in range(5)]
     assert answers == [("up",)] * 5
     assert endpoint.refused == 2
     assert model.concessions.capabilities()["enforced"] == "schema, but 2 in words"

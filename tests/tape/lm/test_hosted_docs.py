@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.limits import EndpointLimits
 from tape.lm.hosted.providers import PROMPT_FORMATS, PROVIDERS
 from tape.plugins import names
 from tests.places import ROOT
@@ -21,7 +21,7 @@ def test_providers_are_documented(provider) -> None:  # type: ignore[no-untyped-
 
 
 def test_options_and_their_defaults_are_documented() -> None:
-    for option in fields(Limits):
+    for option in fields(EndpointLimits):
         default = f"`{option.default}`" if isinstance(option.default, str) else f"{option.default:g}"
         assert f"| `{option.name}` | {default} |" in TEXT
     assert f"| `format` | `{PROMPT_FORMATS[0]}` |" in TEXT

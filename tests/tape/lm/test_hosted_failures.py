@@ -7,10 +7,10 @@ import pytest
 
 from tape.budget import Budget, Ledger
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Choice, Completion, EndpointError, Request, Usage
+from tape.lm.base import BatchError, Completion, EndpointError, OneOf, Request, Usage
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
-from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.limits import EndpointLimits
 from tape.lm.hosted.model import HostedLM
 from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.hosting import PROMPT, ask, opened, replies
@@ -56,7 +56,7 @@ def assumed(model: HostedLM) -> Usage:
 )
 def test_other_failures_are_not_retried(fault: str, words: str) -> None:
     with Endpoint(replies("up"), [fault]) as endpoint, pytest.raises(BatchError, match=words) as caught:
-        ask(opened(endpoint), Choice(("up", "down")))
+        ask(opened(endpoint), OneOf(("up", "down")))
     assert len(endpoint.bodies) == 1
     [failure] = caught.value.answers
     assert failure.usage.calls == 0
@@ -77,7 +77,7 @@ def test_waits_grow_and_retry_after_is_kept() -> None:
         waits.append(seconds)
 
     with Endpoint(replies("up"), ["500", "500", "500", "503"]) as endpoint:
-        limits = Limits(backoff=1.0, max_wait=3.0)
+        limits = EndpointLimits(backoff=1.0, max_wait=3.0)
         ask(HostedLM(opened(endpoint)._wire, name="m", identity="m", limits=limits, sleep=sleep))
     assert 0.5 <= waits[0] <= 1 <= waits[1] <= 2
     assert 1.5 <= waits[2] <= 3

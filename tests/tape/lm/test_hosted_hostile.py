@@ -17,7 +17,7 @@ from tape.budget import Budget, Ledger
 from tape.cli.main import main
 from tape.errors import EndpointWarning
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Choice, Request, worst_case
+from tape.lm.base import BatchError, OneOf, Request, worst_case
 from tape.lm.hosted.http import MOST_BYTES
 from tape.lm.hosted.model import MOST_USAGE
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
@@ -185,7 +185,7 @@ def sweep(n: int, first: int = 0) -> dict[str, Any]:
     slowest, limits = 0.0, QUICK | {"timeout": TIMEOUT, "retries": 1, "repairs": 1}
     for seed in range(first, first + n):
         provider = (OPENAI, ANTHROPIC)[seed // 7 % 2]
-        asked = Choice(("U", "D")) if seed % 3 else None
+        asked = OneOf(("U", "D")) if seed % 3 else None
         with Hostile(lambda number, body: hostile_reply(seed)) as endpoint:  # noqa: B023
             model = opened(endpoint, provider, **limits)
             worst = worst_case(model, Request(PROMPT, 20, asked))

@@ -10,7 +10,7 @@ from tape.budget import Budget, Ledger
 from tape.cli.main import main
 from tape.errors import ConfigError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import BatchError, Choice
+from tape.lm.base import BatchError, OneOf
 from tape.lm.registry import open_model
 from tests.tape.lm.endpoint import CANARY, FAULTS, Endpoint
 from tests.tape.lm.hosting import ask, opened, wrapped
@@ -42,7 +42,7 @@ def test_every_fault_ends_in_an_answer_or_a_counted_failure_and_reveals_no_key(
     ):
         model = opened(endpoint, timeout=1 if fault == "hang" else 30, retries=1, repairs=1)
         try:
-            shown.append(answer := ask(AccountedLM(model, ledger), Choice(("up", "down"))))
+            shown.append(answer := ask(AccountedLM(model, ledger), OneOf(("up", "down"))))
             assert answer.usage.calls == ledger.used["calls"]
         except BatchError as error:
             shown.append(everything(error))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 pytest.importorskip("llguidance")
 
 from tape.lm import outlines_engine
-from tape.lm.base import Choice, Constraint, Regex
+from tape.lm.base import Constraint, OneOf, Regex
 from tape.lm.constraints import to_pattern
 from tape.lm.outlines_engine import ConstraintCompiler, written_so
 
@@ -94,7 +94,7 @@ def test_fifty_actions_take_no_memory_to_speak_of() -> None:
 def test_the_constraints_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlines_engine, "COMPILED", 2)
     own = ConstraintCompiler(words(), lambda: compiler()._vocabulary)
-    kept, other, third = (Choice((text,)) for text in ("kept", "other", "third"))
+    kept, other, third = (OneOf((text,)) for text in ("kept", "other", "third"))
     first = own._automaton(kept)
     for asked in (other, kept, third, kept):
         own.check(asked)
@@ -115,7 +115,7 @@ def test_what_is_forced_is_written_and_the_rest_is_the_models() -> None:
 
 
 texts = st.text(st.sampled_from('ab1 "{}é中😀'), max_size=6)
-choices = st.lists(texts, min_size=1, max_size=5, unique=True).map(lambda options: Choice(tuple(options)))
+choices = st.lists(texts, min_size=1, max_size=5, unique=True).map(lambda options: OneOf(tuple(options)))
 patterns = st.sampled_from(
     [r'\{"a":"[a-c]{0,3}","b":(?:true|false)\}', r"(?:ab)+c|abd", r"x{3}y?z", r'"(?:é|😀|中){1,2}"(?:, end)?', r"a*"]
 )
@@ -124,7 +124,7 @@ patterns = st.sampled_from(
 @given(choices, patterns, st.randoms(use_true_random=False))
 @settings(max_examples=15)
 def test_every_option_can_be_written_with_jumps_and_what_is_written_matches(
-    asked: Choice, pattern: str, rng: random.Random
+    asked: OneOf, pattern: str, rng: random.Random
 ) -> None:
     for option in asked.options:
         assert written(asked, rng, option) == option

@@ -11,7 +11,7 @@ import torch
 from transformers import DynamicCache, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tape.errors import ModelError
-from tape.lm.base import Choice, Regex, Request
+from tape.lm.base import OneOf, Regex, Request
 from tape.lm.bundled import checkpoint_folder, load_folder, sizes, weights_folder
 from tape.lm.llama import Llama
 from tape.lm.transformers_lm import TransformersLM, TransformersNetwork
@@ -101,7 +101,7 @@ def test_answers_and_scores_are_those_of_the_transformers_model() -> None:
     theirs = TransformersLM(model, tokenizer, name="x", identity="x", prompt_format="compact", trees=False)
     ours = load_folder(weights_folder() / "nano", "x")
     prompt = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
-    choice = Request(prompt, 8, Choice((" U", " D L", " L R U")))
+    choice = Request(prompt, 8, OneOf((" U", " D L", " L R U")))
     solved = Regex(r"(?: [UDLR]){2,5}(?: solved)?")
     requests = [
         Request(prompt, 30, solved, n=20, temperature=3.0, seed=1),

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tape.errors import ConfigError, ConstraintError
-from tape.lm.base import FREE, Choice, Constraint, Forced, Grammar, JsonSchema, Regex, Request
+from tape.lm.base import FREE, Constraint, Forced, Grammar, JsonSchema, OneOf, Regex, Request
 from tape.lm.gbnf import to_gbnf
 from tape.lm.hosted.providers import LLAMACPP, OLLAMA, OPENAI
 from tests.tape.lm.endpoint import Endpoint
@@ -90,7 +90,7 @@ def ask(provider: Any, endpoint: Endpoint, asked: Constraint, tokens: int = 20) 
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        (Choice(("up", "down")), "down"),
+        (OneOf(("up", "down")), "down"),
         (Forced("go"), "go"),
         (Regex(r'\{"thought":"[^"]{0,20}","action":"U"\}'), '{"thought":"up","action":"U"}'),
         (Grammar('root ::= "x"'), "x"),
@@ -104,7 +104,7 @@ def test_a_llama_cpp_server_is_asked_by_grammars(asked: Constraint, text: str) -
     assert "response_format" not in body
     assert isinstance(asked, Grammar) or re.fullmatch(as_pattern(body["grammar"]), text)
     # Neither a wrapper nor white space needs room.
-    assert body["max_tokens"] == (36 if isinstance(asked, Choice | Forced) else 20)
+    assert body["max_tokens"] == (36 if isinstance(asked, OneOf | Forced) else 20)
 
 
 def test_a_llama_cpp_server_is_asked_by_the_schema_where_there_is_one() -> None:

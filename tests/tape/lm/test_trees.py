@@ -16,7 +16,7 @@ from transformers import BloomConfig, BloomForCausalLM, GemmaConfig, LlamaConfig
 from transformers.models.gemma import GemmaForCausalLM
 from transformers.models.mistral import MistralForCausalLM
 
-from tape.lm.base import Choice, Completion, Constraint, Forced, Regex, Request
+from tape.lm.base import Completion, Constraint, Forced, OneOf, Regex, Request
 from tape.lm.transformers_lm import TransformersLM
 from tape.lm.transformers_trees import read_trees, shape_of
 from tape.lm.trees import BLOCK, Feed, PrefixStore, Shape, Tree
@@ -45,7 +45,7 @@ constraints: st.SearchStrategy[Constraint | None] = st.one_of(
         [Regex(r"(?: [UDLR]){1,4}"), Regex(r" next: (?:push )?[UDLR] action: L"), Regex(r" U(?: L){3} D?")]
     ),
     st.lists(st.sampled_from([" U", " D", " U L L", " U L", " invalid"]), min_size=1, unique=True).map(
-        lambda options: Choice(tuple(options))
+        lambda options: OneOf(tuple(options))
     ),
 )
 requests = st.builds(
@@ -66,7 +66,7 @@ def test_greedy_answers_are_those_without_trees(asked: list[Request]) -> None:
 @given(prompt=prompts, options=st.lists(st.sampled_from([" U", " D L", " L R U", " invalid"]), min_size=1, unique=True))
 @settings(max_examples=15)
 def test_scores_of_options_are_those_without_trees(prompt: str, options: list[str]) -> None:
-    asked = [Request(prompt, 4, Choice(tuple(options))), Request(START, 4, Choice((" U", " D")))]
+    asked = [Request(prompt, 4, OneOf(tuple(options))), Request(START, 4, OneOf((" U", " D")))]
     ours, theirs = (asyncio.run(lm.score_options(asked)) for lm in (tiny_lm(), plain_lm()))
     for (mine, my_usage), (other, usage) in zip(ours, theirs, strict=True):
         assert mine == pytest.approx(other, abs=1e-5)

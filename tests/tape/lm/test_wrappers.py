@@ -12,7 +12,7 @@ import pytest
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, Choice, Completion, Regex, Request, TokenPrice, Usage, worst_case, worst_case_of_scoring
+from tape.lm.base import FREE, Completion, OneOf, Regex, Request, TokenPrice, Usage, worst_case, worst_case_of_scoring
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
@@ -111,7 +111,7 @@ def test_a_cancelled_batch_ends_quietly_and_calls_the_model_no_more() -> None:
 def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     request = Request(PROMPT, 6, Regex(r"(?: [UDLR]){4}"), n=2, temperature=1.0, seed=5)
-    choice = Request(PROMPT, 3, Choice((" U", " D")))
+    choice = Request(PROMPT, 3, OneOf((" U", " D")))
     first = CachedLM(tiny_lm(), path)
     fresh = asyncio.run(first.generate([request]))
     scores = asyncio.run(first.score_options([choice]))
@@ -127,7 +127,7 @@ def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
 
 def test_a_cached_answer_counts_against_budgets_and_costs_nothing(tmp_path: Path) -> None:
     price = TokenPrice(Decimal("1e-6"), Decimal("2e-6"))
-    requests = [Request("one two", 9), Request("three", 9, Choice(("yes", "no")))]
+    requests = [Request("one two", 9), Request("three", 9, OneOf(("yes", "no")))]
 
     run = Ledger(Budget({"calls": 3}), name="run")
 
@@ -172,7 +172,7 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
 
 
 def test_scoring_options_of_several_tokens_keeps_the_cap() -> None:
-    request = Request(PROMPT, 4, Choice((" U D L", " R R R", " D")))
+    request = Request(PROMPT, 4, OneOf((" U D L", " R R R", " D")))
     need = worst_case_of_scoring(tiny_lm(), request)["tokens"]
     assert need == len(PROMPT.split()) + 4 + 4 + 2
     ledger = Ledger(Budget({"tokens": need}))

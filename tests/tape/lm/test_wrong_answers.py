@@ -16,9 +16,9 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import (
     FREE,
     BatchError,
-    Choice,
     Completion,
     EndpointError,
+    OneOf,
     Request,
     TokenPrice,
     Usage,
@@ -32,7 +32,7 @@ from tape.trace import LedgerEvent, TraceWriter
 
 PRICED = TokenPrice(prompt=FREE.prompt + 1, completion=FREE.completion + 1)
 REQUESTS = [Request("two words", max_tokens=3, n=2, role="plan"), Request("one", max_tokens=3, role="act")]
-SCORED = [Request("two words", max_tokens=1, role="score", constraint=Choice(("a", "b")))]
+SCORED = [Request("two words", max_tokens=1, role="score", constraint=OneOf(("a", "b")))]
 
 Change = Callable[[list[Any]], Any]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 
-QUERY = Signature("query", (Parameter("sql", "str"),), "dict", "First row of a SELECT.")
-ROWS = Signature("rows", (Parameter("sql", "str"), Parameter("limit", "int", required=False)), "list[dict]")
-MAIL = Signature("send_email", (Parameter("to", "str"), Parameter("text", "str")), "None", changes=True)
-TIMES = Signature("times", (Parameter("a", "float"), Parameter("b", "float")), "float")
+QUERY = ToolSignature("query", (Parameter("sql", "str"),), "dict", "First row of a SELECT.")
+ROWS = ToolSignature("rows", (Parameter("sql", "str"), Parameter("limit", "int", required=False)), "list[dict]")
+MAIL = ToolSignature("send_email", (Parameter("to", "str"), Parameter("text", "str")), "None", changes=True)
+TIMES = ToolSignature("times", (Parameter("a", "float"), Parameter("b", "float")), "float")
 
 SHOP = Vocabulary.of(QUERY, ROWS, MAIL)
 """Tools over a database, and an answer of any type."""

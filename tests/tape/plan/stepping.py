@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.plan.program import Program
-from tape.plan.unfold import Failure, in_order, unfold
+from tape.plan.unfold import LineFailure, in_order, unfold
 from tape.plan.vocabulary import Vocabulary
 
 
@@ -34,7 +34,7 @@ class Ended:
     names: Mapping[str, Any]
 
 
-Next = Called | Answered | Failure | Ended
+Next = Called | Answered | LineFailure | Ended
 
 
 def advance(

@@ -9,13 +9,13 @@ import pytest
 
 from tape.plan.agreement import OPEN, Agreement, computes
 from tape.plan.reader import read
-from tape.plan.record import Effects, MadeCall, Record, Run
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.record import CallRecord, Effects, FollowedProgram, MadeCall
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 
 WORDS = Vocabulary.of(
-    Signature("get", (Parameter("name", "str"),)),
-    Signature("mail", (Parameter("to", "str"), Parameter("text", "str")), changes=True),
-    Signature("pay", (Parameter("amount", "int"),), changes=True),
+    ToolSignature("get", (Parameter("name", "str"),)),
+    ToolSignature("mail", (Parameter("to", "str"), Parameter("text", "str")), changes=True),
+    ToolSignature("pay", (Parameter("amount", "int"),), changes=True),
 )
 
 
@@ -27,11 +27,11 @@ def effect(name: str, arguments: Mapping[str, Any]) -> str:
 EFFECTS = Effects(effect, lambda name: name == "pay")
 
 
-def record(*made: MadeCall, since: int = 0, allowed: Mapping[str, int] | None = None) -> Record:
-    return Record(WORDS, made, since, EFFECTS, allowed or {})
+def record(*made: MadeCall, since: int = 0, allowed: Mapping[str, int] | None = None) -> CallRecord:
+    return CallRecord(WORDS, made, since, EFFECTS, allowed or {})
 
 
-def runs(*texts: str, made: Sequence[MadeCall] = (), since: int = 0) -> list[Run]:
+def runs(*texts: str, made: Sequence[MadeCall] = (), since: int = 0) -> list[FollowedProgram]:
     return [record(*made, since=since).follow(read(text, WORDS)) for text in texts]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.plan.reader import read
-from tape.plan.unfold import Failure
+from tape.plan.unfold import LineFailure
 from tape.plan.vocabulary import ASK
 from tests.profiles import examples
 from tests.tape.plan.corpus import PRICED, SHOP, THANKS, TYPED
@@ -99,7 +99,7 @@ FAILING = {
 @pytest.mark.parametrize("expression", FAILING)
 def test_fails_with_the_reason(expression: str) -> None:
     step = answer_of(expression)
-    assert isinstance(step, Failure)
+    assert isinstance(step, LineFailure)
     assert FAILING[expression] in step.why
     assert step.line == 2
 
@@ -163,7 +163,7 @@ def test_a_bomb_fails_within_little_memory(bomb: str) -> None:
     try:
         program = read(f"{bomb}\nanswer(1)\n", SHOP)
         step = advance(program, [list(range(1_000))], SHOP) if program.stopped is None else None
-        assert program.stopped is not None or isinstance(step, Failure) or not _uses(program.text)
+        assert program.stopped is not None or isinstance(step, LineFailure) or not _uses(program.text)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
@@ -178,7 +178,7 @@ def _uses(text: str) -> bool:
 def test_a_bomb_that_is_used_fails(bomb: str) -> None:
     name = "x" if "x = " in bomb else "a"
     program = read(f"{bomb}\nanswer({name})", SHOP)
-    assert program.stopped is not None or isinstance(advance(program, [list(range(1_000))], SHOP), Failure)
+    assert program.stopped is not None or isinstance(advance(program, [list(range(1_000))], SHOP), LineFailure)
 
 
 NUMBERS = st.integers(-50, 50) | st.floats(-50, 50).map(lambda x: round(x, 3))
@@ -196,6 +196,6 @@ def test_arithmetic_is_python_s(a: float, b: float, c: float, first: str, second
         else:
             expected = operations[second](operations[first](a, b), c)
     except ZeroDivisionError:
-        assert isinstance(step, Failure)
+        assert isinstance(step, LineFailure)
     else:
         assert step == Answered(expected)

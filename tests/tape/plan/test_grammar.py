@@ -8,7 +8,7 @@ import random
 import pytest
 
 from tape.plan.grammar import gbnf
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 from tests.tape.plan.corpus import MAIL, PRICED, QUERY, ROWS, SHOP, THANKS, TYPED
 
 llguidance = pytest.importorskip("llguidance")
@@ -18,9 +18,9 @@ EVERY = Vocabulary.of(
     QUERY,
     ROWS,
     MAIL,
-    Signature("now"),
-    Signature("f", (Parameter("a", "int", required=False), Parameter("b", "bool", required=False))),
-    Signature("query_more", (Parameter("tags", "list[str]"), Parameter("where", "dict"), Parameter("x"))),
+    ToolSignature("now"),
+    ToolSignature("f", (Parameter("a", "int", required=False), Parameter("b", "bool", required=False))),
+    ToolSignature("query_more", (Parameter("tags", "list[str]"), Parameter("where", "dict"), Parameter("x"))),
 )
 
 ADMITTED = [

@@ -9,17 +9,19 @@ import pytest
 
 from tape.plan.hints import hint
 from tape.plan.reader import read
-from tape.plan.record import Effects, MadeCall, Record
+from tape.plan.record import CallRecord, Effects, MadeCall
 from tape.plan.respelled import follow
 from tape.plan.unfold import in_order, unfold
 from tape.plan.values import NO_LIST
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 
 SQL = (Parameter("sql", "str"),)
 WORDS = Vocabulary.of(
-    Signature("query", SQL, "dict", "First row of a SELECT over goods(id, title, price), orders(id, good_id, day)."),
-    Signature("query_all", SQL, "list[dict]"),
-    Signature("mail", (Parameter("to", "str"),), changes=True),
+    ToolSignature(
+        "query", SQL, "dict", "First row of a SELECT over goods(id, title, price), orders(id, good_id, day)."
+    ),
+    ToolSignature("query_all", SQL, "list[dict]"),
+    ToolSignature("mail", (Parameter("to", "str"),), changes=True),
 )
 
 
@@ -29,7 +31,7 @@ def made(name: str, arguments: Mapping[str, Any], value: Any, *, changes: bool =
 
 def mended(text: str, task: str, *calls: MadeCall) -> str | None:
     effects = Effects(lambda name, arguments: name, lambda name: False)
-    run = follow(Record(WORDS, calls, 0, effects), read(text, WORDS), task)
+    run = follow(CallRecord(WORDS, calls, 0, effects), read(text, WORDS), task)
     return None if run.program.text == text else run.program.text
 
 
@@ -79,7 +81,7 @@ def test_an_effect_keeps_what_the_model_wrote() -> None:
 
 
 def test_where_nothing_else_helps_a_tool_that_says_what_there_is_comes_first() -> None:
-    words = Vocabulary.of(Signature("select", SQL), Signature("schema"), Signature("stop", changes=True))
+    words = Vocabulary.of(ToolSignature("select", SQL), ToolSignature("schema"), ToolSignature("stop", changes=True))
     assert hint("no such column: a", "select(sql='a')", words) == "look first what there is: schema()"
     known = ("s = schema()", '"marks(id, pupil_id, mark)"')
     assert hint("no such column: m", "select(sql='m')", words, *known) == ""

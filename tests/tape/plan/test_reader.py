@@ -10,8 +10,8 @@ import pytest
 from tape.errors import ConfigError
 from tape.plan.program import Program
 from tape.plan.reader import read
-from tape.plan.unfold import Failure, NotMadeError, unfold
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.unfold import LineFailure, NotMadeError, unfold
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 from tests.tape.plan.corpus import READ, REFUSED, SHOP, TYPED
 from tests.tape.plan.stepping import Called, advance
 
@@ -49,11 +49,11 @@ def test_a_continuation_knows_the_names_of_before() -> None:
 @pytest.mark.parametrize("name", ["ask", "answer", "len", "a.b", "page-size"])
 def test_names_that_programs_cannot_have(name: str) -> None:
     with pytest.raises(ConfigError, match="tool"):
-        Signature(name)
+        ToolSignature(name)
 
 
 def test_an_operator_needs_a_pure_tool_of_two_parameters() -> None:
-    one = Signature("half", (Parameter("a"),))
+    one = ToolSignature("half", (Parameter("a"),))
     with pytest.raises(ConfigError, match="two parameters"):
         Vocabulary.of(one, operators={"/": "half"})
     with pytest.raises(ConfigError, match="no tool can stand for"):
@@ -98,7 +98,7 @@ def check(program: Program, words: Vocabulary, text: str, rng: random.Random) ->
     while len(results) < 50:
         step = advance(program, results, words)
         if not isinstance(step, Called):
-            assert not isinstance(step, Failure) or step.why
+            assert not isinstance(step, LineFailure) or step.why
             break
         symbols = {name: symbol for symbol, name in words.operators.items()}
         assert f"{step.name}" in text or symbols.get(step.name, "\0") in text, "a call that the text does not contain"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tape.plan.shown import comment, literal
 from tape.plan.stubs import answer_stub, stub, stubs
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 from tests.profiles import examples
 from tests.tape.plan.corpus import MAIL, QUERY
 
@@ -54,7 +54,12 @@ def sweep(count: int, seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(count):
         text = "".join(rng.choice([*SPECIAL, "a", "\n", "\u2028", "\\", '"', "é"]) for _ in range(rng.randrange(1, 8)))
-        for shown in (literal(text), literal([{text: text}]), comment(text), stub(Signature("f", description=text))):
+        for shown in (
+            literal(text),
+            literal([{text: text}]),
+            comment(text),
+            stub(ToolSignature("f", description=text)),
+        ):
             assert plain(shown.removeprefix("def f() -> Any:")), text
 
 
@@ -78,7 +83,7 @@ def test_what_is_long_is_cut(value: object, longest: int, shown: str) -> None:
 
 
 def test_tools_are_shown_as_stubs() -> None:
-    limited = Signature(
+    limited = ToolSignature(
         "rows",
         (Parameter("sql", "str", note="a SELECT"), Parameter("limit", "int", required=False, default="10")),
         "list[dict]",
@@ -94,8 +99,8 @@ def test_tools_are_shown_as_stubs() -> None:
 
 def test_of_a_large_toolbox_the_tools_that_the_task_speaks_of_are_shown() -> None:
     pytest.importorskip("bm25s")
-    tools = [Signature(f"act_{number}", description=f"Do number {number}. {'so' * 50}") for number in range(90)]
-    words = Vocabulary.of(*tools, Signature("book_flight", description="Book a seat to a city."))
+    tools = [ToolSignature(f"act_{number}", description=f"Do number {number}. {'so' * 50}") for number in range(90)]
+    words = Vocabulary.of(*tools, ToolSignature("book_flight", description="Book a seat to a city."))
     shown, rest = stubs(words, "Get me a seat to Oslo.").split("\n# There are also: ")
     assert 'def book_flight() -> Any: "Book a seat to a city."' in shown.splitlines()
     assert len(shown) < 6_100

@@ -12,13 +12,13 @@ from tape.plan.open import Open, key_of, references, value_of, with_references
 from tape.plan.reader import read
 from tape.plan.unfold import Unfolded, in_order, unfold
 from tape.plan.values import FailedError
-from tape.plan.vocabulary import Parameter, Signature, Vocabulary
+from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 from tests.profiles import examples
 from tests.tape.plan.corpus import PRICED, SHOP
 
 PAIR = Vocabulary.of(
-    Signature("get", (Parameter("name", "str"), Parameter("n", "int", required=False, default="1"))),
-    Signature("put", (Parameter("name", "str"), Parameter("value", "Any")), changes=True),
+    ToolSignature("get", (Parameter("name", "str"), Parameter("n", "int", required=False, default="1"))),
+    ToolSignature("put", (Parameter("name", "str"), Parameter("value", "Any")), changes=True),
 )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.errors import TapeError
-from tape.lm.base import Choice, Completion, LanguageModel, Request
+from tape.lm.base import Completion, LanguageModel, OneOf, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
@@ -55,7 +55,7 @@ def reply(kind: str, request: Request, sample: int) -> str:
     """An answer that depends on the request alone, in every process and at any time."""
     prompt = request.prompt if isinstance(request.prompt, str) else "\n".join(part.content for part in request.prompt)
     rng = random.Random(f"{prompt} {sample}")
-    if isinstance(request.constraint, Choice):
+    if isinstance(request.constraint, OneOf):
         return rng.choice(request.constraint.options)
     acts = request.role == "act"
     if kind == "tools":

@@ -23,7 +23,7 @@ from tape.sdp.adapter import Caps
 from tape.sdp.agent import SdpAgent, caps_of
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.sdp.reader import NotSdpError
-from tape.sdp.revalidation import Limits, checked, revalidate
+from tape.sdp.revalidation import PlayedLimits, checked, revalidate
 from tape.sdp.settings import SdpSettings
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import Event, TraceWriter, read_trace
@@ -198,7 +198,7 @@ def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: 
         )
         assert revalidate(made) == []
         assert made.moves
-        caps, strict = Limits.of(made), settings.get("strict_algorithm1", False)
+        caps, strict = PlayedLimits.of(made), settings.get("strict_algorithm1", False)
         assert None not in (caps.attempts, caps.replans, caps.steps)
         allowed = Caps((caps.attempts or 0) - strict, caps.replans or 0, caps.steps or 0)
         keeps_to_algorithm_1([*read_trace(file)], allowed, strict=strict, cascade=settings.get("cascade", True))

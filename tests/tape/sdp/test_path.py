@@ -20,7 +20,7 @@ from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Choice, Forced, JsonSchema, Regex, Request
+from tape.lm.base import Forced, JsonSchema, OneOf, Regex, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
 from tape.protocols.result import EpisodeResult
@@ -212,7 +212,7 @@ def test_where_actions_cannot_be_named_a_repeat_is_sampled_again_and_warmer() ->
 
 
 def test_constraints_are_joined_if_their_union_can_be_expressed() -> None:
-    assert any_of([Forced("a"), Choice(("b", "a"))]) == Choice(("a", "b"))
+    assert any_of([Forced("a"), OneOf(("b", "a"))]) == OneOf(("a", "b"))
     joined = any_of([Regex("a+|b"), Regex("c")])
     assert isinstance(joined, Regex)
     assert [bool(re.fullmatch(joined.pattern, text)) for text in ("aa", "b", "c", "ac", "")] == [True] * 3 + [False] * 2

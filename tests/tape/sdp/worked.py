@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tape.sdp.events import CheckRecord, TargetRecord
 from tape.sdp.operators import How
-from tape.sdp.records import Ending, Judged, Move, Origin, Plan, State
+from tape.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
 from tape.sdp.trajectory import CertifiedTrajectory
 
 KINDS = {"A": "take", "B": "move", "C": "move", "D": "heat", "D2": "heat", "goal": "goal"}
@@ -32,10 +32,11 @@ def move(
 ) -> Move:
     after = [*before, *(one.target.text for one in judged if one.check.holds)]
     return Move(
-        step=step, failed=failed, before=State(certified=list(before), fields={"step": step - 1}, node=f"n{step - 1}"),
+        step=step, failed=failed,
+        before=RecordedState(certified=list(before), fields={"step": step - 1}, node=f"n{step - 1}"),
         action=action, text="", k=sum(one.check.holds for one in judged), judged=list(judged),
         reason="" if all(one.check.holds for one in judged) else "it is not so", counts=counts, completed=False,
-        after=State(certified=after, fields={"step": step}, node=f"n{step}"),
+        after=RecordedState(certified=after, fields={"step": step}, node=f"n{step}"),
     )  # fmt: skip
 
 
@@ -57,11 +58,11 @@ FIRST, SECOND = ([target(text) for text in texts] for texts in (("A", "B", "C", 
 WORKED = CertifiedTrajectory(
     origin=Origin(**ORIGIN, config={"sdp": {"attempts": 2, "cascade": True}}, budget={"steps": 8}),
     plans=[
-        Plan(after=0, step=0, certified=0, reason="proposed", targets=FIRST),
-        Plan(after=6, step=6, certified=3, reason="2 failed attempts", targets=SECOND),
+        ChainRecord(after=0, step=0, certified=0, reason="proposed", targets=FIRST),
+        ChainRecord(after=6, step=6, certified=3, reason="2 failed attempts", targets=SECOND),
     ],
     moves=MOVES,
-    ending=Ending(
+    ending=EpisodeEnding(
         why="step_cap", certified=4, planned=5, goal_certified=False, rejected=4, replans=1,
         caps={"attempts": 2, "replans": 3, "steps": 8}, end_state="failure", success=False,
         actions=[one.action or "" for one in MOVES], measures={"score": 0.8}, forced=False,

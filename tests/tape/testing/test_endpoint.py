@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tape.errors import EndpointWarning
-from tape.lm.base import BatchError, Choice, JsonSchema, Message, Regex, Request
+from tape.lm.base import BatchError, JsonSchema, Message, OneOf, Regex, Request
 from tape.lm.hosted.forms import form_of
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
@@ -34,7 +34,7 @@ class Deed(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("asked", "allowed"), [(Choice((" U", " L R")), {" U", " L R"}), (Regex(" [UD]"), {" U", " D"})]
+    ("asked", "allowed"), [(OneOf((" U", " L R")), {" U", " L R"}), (Regex(" [UD]"), {" U", " D"})]
 )
 @pytest.mark.parametrize("backend", ["openai", "vllm"])
 def test_a_bundled_model_obeys_over_http(backend: str, asked: Any, allowed: set[str]) -> None:
@@ -82,12 +82,12 @@ def test_a_conversation_and_a_schema_reach_the_model() -> None:
     assert request.constraint.model.model_json_schema() == schema
 
 
-@pytest.mark.parametrize("asked", [Choice(("up", "down")), Regex("a|b")])
+@pytest.mark.parametrize("asked", [OneOf(("up", "down")), Regex("a|b")])
 def test_forms_are_read_as_they_are_written(asked: Any) -> None:
     form = form_of(asked, frozenset())
     read, wrapped = constraint_of({"response_format": {"json_schema": {"schema": form.value}}})
     assert wrapped
-    assert read == (asked if isinstance(asked, Choice) else Regex("^(?:a|b)$"))
+    assert read == (asked if isinstance(asked, OneOf) else Regex("^(?:a|b)$"))
 
 
 def test_what_the_model_cannot_do_is_refused_with_its_words() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tape.budget import Budget
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, call
 from tape.tools.domain import ToolDomain
@@ -241,7 +241,7 @@ def asked(request: Request) -> str:
 
 def fixed_action(request: Request) -> str | None:
     """The action that an act request asks for, if it asks for one."""
-    return request.constraint.options[0] if isinstance(request.constraint, Choice) else None
+    return request.constraint.options[0] if isinstance(request.constraint, OneOf) else None
 
 
 def obtained(request: Request) -> list[str]:

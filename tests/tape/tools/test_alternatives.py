@@ -18,7 +18,7 @@ from tape.tools import Tool, tool
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.state import ToolState
-from tape.tools.variants import Variant, affordable, best_assignment
+from tape.tools.variants import ToolVariant, affordable, best_assignment
 from tests.tape.tools.helpers import domain, plans
 
 RESOURCES = ("usd", "seconds", "tokens")
@@ -174,7 +174,9 @@ def test_the_solver_finds_what_trying_every_assignment_finds(
 
 VARIANTS = st.lists(
     st.builds(
-        lambda usd, seconds, quality: Variant("v", Resources({"usd": usd, "seconds": seconds, "steps": 1}), quality),
+        lambda usd, seconds, quality: ToolVariant(
+            "v", Resources({"usd": usd, "seconds": seconds, "steps": 1}), quality
+        ),
         st.integers(0, 9),
         st.integers(0, 9),
         st.none() | st.sampled_from([0.2, 0.5, 0.9, 1.0]),
@@ -186,14 +188,16 @@ LEFT = st.fixed_dictionaries({"usd": st.integers(0, 30), "seconds": st.integers(
 
 
 @given(VARIANTS, LEFT)
-def test_what_is_affordable_can_be_paid_and_one_call_more_cannot(variants: list[Variant], left: dict[str, int]) -> None:
+def test_what_is_affordable_can_be_paid_and_one_call_more_cannot(
+    variants: list[ToolVariant], left: dict[str, int]
+) -> None:
     for variant, count in zip(variants, affordable(variants, left), strict=True):
         assert all((variant.worst[kind] or 0) * count <= have for kind, have in left.items())
         assert count == 9 or any((variant.worst[kind] or 0) * (count + 1) > have for kind, have in left.items())
 
 
 @given(VARIANTS, LEFT, st.integers(0, 4))
-def test_the_best_assignment_is_the_best_of_all(variants: list[Variant], left: dict[str, int], calls: int) -> None:
+def test_the_best_assignment_is_the_best_of_all(variants: list[ToolVariant], left: dict[str, int], calls: int) -> None:
     def fits(chosen: tuple[int, ...]) -> bool:
         return all(sum(variants[i].worst[kind] or 0 for i in chosen) <= have for kind, have in left.items())
 

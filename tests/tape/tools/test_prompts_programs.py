@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Grammar
+from tape.lm.base import Grammar, OneOf
 from tape.plan.prompt import EXAMPLES
 from tape.tools.calls import parse
 from tape.tools.prompts.programs import ANSWER_TOKENS, LINE_TOKENS, PROGRAM_TOKENS, ProgramFormat
@@ -62,7 +62,7 @@ def test_an_act_request_asks_for_the_next_line_or_for_a_fixed_action(form: Progr
     assert (free.role, free.max_tokens, free.constraint) == ("act", LINE_TOKENS, None)
     assert "A plan for what is left:\nadd(a=1, b=1)\n\nWrite the next line of the program" in asked(free)
     fixed = form.act_request(AFTER, {}, "add(a=1, b=#1)", ())
-    assert fixed.constraint == Choice(("add(a=1, b=#1)",))
+    assert fixed.constraint == OneOf(("add(a=1, b=#1)",))
     for action in ("add(a=1, b=#1)", "multiply.exact(a=#1, b=3)", 'note(text="#1")', "answer(value=#2)"):
         assert form.read_act(AFTER, action) == ("", action)
 
@@ -78,7 +78,7 @@ def test_an_answer_request_shows_the_results_and_asks_for_the_answer_alone(form:
 def test_a_score_request_shows_the_calls_without_their_variants_and_the_answer(form: ProgramFormat) -> None:
     request, values = form.score_request(replace(AFTER, answer="#2"))
     assert "#1 = add(a=1, b=2)\n#2 = multiply(a=#1, b=4)\nand the answer #2." in prompt(request)
-    assert request.constraint == Choice(("right", "wrong"))
+    assert request.constraint == OneOf(("right", "wrong"))
     assert values["right"] == 1 > values["wrong"] > 0
     tried, _ = form.score_request(replace(AFTER, answer="#2", data="copy"))
     assert "came to this:\nr1 = add(a=1, b=2)  # -> 3\n" in prompt(tried)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tape.errors import InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.base import JsonSchema, OneOf, Request
 from tape.protocols import Plan
 from tape.world import World
 from tape.world.prompts import WorldFormat
@@ -171,9 +171,9 @@ def test_an_intention_is_the_only_action_that_is_written_out(
 
 def test_choices_have_one_option_each(prompts: WorldFormat) -> None:
     request, values = prompts.score_request(START)
-    assert request.constraint == Choice(("solved", "possible", "hopeless"))
+    assert request.constraint == OneOf(("solved", "possible", "hopeless"))
     assert list(values.values()) == [1.0, 0.0, -1.0]
-    assert prompts.select_request(START, offers([[WALK], [FORD, WALK]]), {}).constraint == Choice(("1", "2"))
+    assert prompts.select_request(START, offers([[WALK], [FORD, WALK]]), {}).constraint == OneOf(("1", "2"))
 
 
 def test_what_is_read_out_of_a_text_is_a_state(prompts: WorldFormat) -> None:

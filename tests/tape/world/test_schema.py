@@ -16,7 +16,7 @@ from pydantic import AnyUrl, BaseModel, Field, create_model
 from tape.lm.base import JsonSchema
 from tape.lm.hosted.forms import form_of, portable
 from tape.world import Context, WorldError
-from tape.world.schema import Answer, brief, choices, writable
+from tape.world.schema import SchemaAnswer, brief, choices, writable
 from tape.world.state import StateType
 from tests.profiles import examples
 from tests.tape.lm.decoded import admits
@@ -77,7 +77,7 @@ def test_every_accepted_state_is_admitted_and_read_back(part: tuple[Any, Any], d
     states = StateType(model)
     text = states.write(model(value=data.draw(values), seen=["a"]))
     assert states.write(states.read(text)) == text
-    outcome = create_model("Outcome", __base__=Answer, state=(states.predicted, ...))
+    outcome = create_model("Outcome", __base__=SchemaAnswer, state=(states.predicted, ...))
     written = json.dumps({"state": json.loads(states.key(text))}, ensure_ascii=False)
     assert admits(JsonSchema(outcome), written) == [True]
     assert states.after(text, outcome.model_validate_json(written).state) == text  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.lm.reading import Reading
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request, offered_text, turns
@@ -107,7 +107,7 @@ class ChatTypedFormat(TypedFormat):
             f"Request: {here.request or f'make {here.wanted}'}\n\nHanded in: {here.handed_in or 'nothing'}\n\nIs that "
             "what was asked for? Answer right or wrong."
         )
-        return Request(turns(READING, (), ask), 3, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        return Request(turns(READING, (), ask), 3, constraint=OneOf(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Request
+from tape.lm.base import OneOf, Request
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import PromptFormat
 from tape.tools.typed.domain import TypedDomain, as_typed
@@ -48,8 +48,8 @@ class TypedFormat(PromptFormat):
         """What is wanted stays unknown."""
         return as_typed(state).read(None)
 
-    def _choice(self) -> Choice:
-        return Choice(self._goals)
+    def _choice(self) -> OneOf:
+        return OneOf(self._goals)
 
 
 LONGEST_REQUEST = 600

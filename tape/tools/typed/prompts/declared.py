@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Forced, Request
+from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request
 from tape.tools.calls import answer
@@ -34,7 +34,7 @@ class DeclaredTypedFormat(TypedFormat):
         del remaining
         chains = legal_chains(self._domain, as_typed(state), LISTED)
         options = tuple("\n".join(actions) for actions in chains) or (_GIVE_UP,)
-        return Request(f"plan: {self._domain.key(state)}", 4000, constraint=Choice(options), role="plan")
+        return Request(f"plan: {self._domain.key(state)}", 4000, constraint=OneOf(options), role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """One action a line."""
@@ -43,7 +43,7 @@ class DeclaredTypedFormat(TypedFormat):
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Every end is the one that is wanted."""
-        request = Request(f"score: {self._domain.key(state)}", 1, constraint=Choice(("right",)), role="score")
+        request = Request(f"score: {self._domain.key(state)}", 1, constraint=OneOf(("right",)), role="score")
         return request, {"right": 1.0}
 
     def act_request(
@@ -57,7 +57,7 @@ class DeclaredTypedFormat(TypedFormat):
         options = leading_on(self._domain, here)
         planned = [one for one in plan[:1] if one in options]
         listed = tuple(dict.fromkeys([*planned, *options])) or (_GIVE_UP,)
-        return Request(f"act: {self._domain.key(here)}", 100, constraint=Choice(listed), role="act")
+        return Request(f"act: {self._domain.key(here)}", 100, constraint=OneOf(listed), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The text is the action."""

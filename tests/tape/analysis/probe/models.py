@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tape.budget import Budget
-from tape.lm.base import FREE, Choice, Request, TokenPrice
+from tape.lm.base import FREE, OneOf, Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
@@ -38,7 +38,7 @@ class Ideal(ScriptedLM):
         case = self._known[asked(request)]
         if case.role not in self._wrong:
             return case.ideal
-        if isinstance(request.constraint, Choice):
+        if isinstance(request.constraint, OneOf):
             options = request.constraint.options
             return next((one for one in options if not case.judge(one).right), options[0])
         return next((other.ideal for other in self._known.values() if _misleads(case, other)), "I am not sure.")
@@ -53,7 +53,7 @@ class Guessing(Ideal):
     """Of a choice among k options it is right every k-th time; elsewhere it is ideal."""
 
     def _answer(self, request: Request, sample: int) -> str:
-        if not isinstance(request.constraint, Choice):
+        if not isinstance(request.constraint, OneOf):
             return super()._answer(request, sample)
         case = self._known[asked(request)]
         options = request.constraint.options

@@ -10,14 +10,14 @@ from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from envs.tool_chains.plugin import PLUGIN as CHAINS
 from experiments.harness.matrix import own_options
 from tape.analysis.probe.advice import advise, verdict
-from tape.analysis.probe.record import Answer, Probe, RoleRecord
+from tape.analysis.probe.record import CaseAnswer, Probe, RoleRecord
 from tape.analysis.probe.report import overview
 from tape.engine.settings import TapeConfig
 
 
 def record(role: str, right: int, n: int, *, valid: int | None = None, chance: float | None = None) -> RoleRecord:
     valid = n if valid is None else valid
-    answers = [Answer(request=str(i), valid=i < valid, right=i < right, chance=chance) for i in range(n)]
+    answers = [CaseAnswer(request=str(i), valid=i < valid, right=i < right, chance=chance) for i in range(n)]
     return RoleRecord(role=role, answers=answers)
 
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from envs.sokoban.plugin import SokobanPlugin
-from tape.analysis.probe.measuring import Limits, Prober
+from tape.analysis.probe.measuring import ProbeLimits, Prober
 from tape.analysis.probe.own import cases_of
-from tape.analysis.probe.probing import Probing, Wanted, probe
+from tape.analysis.probe.probing import ProbeWanted, Probing, probe
 from tape.analysis.probe.record import Probe, ProbeError, file_of, keep, kept
 from tape.analysis.probe.report import as_json, report
 from tape.errors import ModelError, UnknownCostError
@@ -61,9 +61,9 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def wanted(model: LanguageModel, **more: Any) -> Wanted:
-    settings: dict[str, Any] = {"limits": Limits(CASES, 600.0), "episode": False, **more}
-    return Wanted(model, "scripted:x", PLUGIN, "sokoban", tasks(), **settings)
+def wanted(model: LanguageModel, **more: Any) -> ProbeWanted:
+    settings: dict[str, Any] = {"limits": ProbeLimits(CASES, 600.0), "episode": False, **more}
+    return ProbeWanted(model, "scripted:x", PLUGIN, "sokoban", tasks(), **settings)
 
 
 def measured(model: LanguageModel, **more: Any) -> Probing:
@@ -83,7 +83,7 @@ def test_an_ideal_model_is_good_at_everything() -> None:
 
 def test_a_guessing_scorer_is_no_better_than_chance() -> None:
     model = Guessing(cases_of(PLUGIN, (), "chat", 24))
-    found = measured(model, limits=Limits(24, 600.0))
+    found = measured(model, limits=ProbeLimits(24, 600.0))
     score = found.probe.roles["score"]
     assert (score.valid, score.interval[0] <= score.chance) == (24, True)
     advice = found.advice()
@@ -113,24 +113,27 @@ def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_sh
 def test_money_is_a_hard_cap() -> None:
     cap = 4000
     model = Ideal(cases(), price=MICRO)
-    found = measured(model, limits=Limits(CASES, 600.0, cap), episode=True)
+    found = measured(model, limits=ProbeLimits(CASES, 600.0, cap), episode=True)
     assert 0 < found.probe.usd <= cap
     assert 0 < found.probe.measured < CASES * len(cases())
     assert ("no more money" in found.probe.stopped, found.probe.episode) == (True, None)
     before = found.probe.usd
-    again = measured(model, limits=Limits(CASES, 600.0, cap))
+    again = measured(model, limits=ProbeLimits(CASES, 600.0, cap))
     assert before < again.probe.usd <= before + cap, "each call of the command has a cap of its own"
     assert again.probe.measured > found.before
 
 
 def test_a_model_of_unknown_price_is_refused_under_a_cap() -> None:
     with pytest.raises(UnknownCostError, match="the price of scripted:x is unknown"):
-        Probing(wanted(Ideal(cases(), price=None), limits=Limits(usd=1)))
+        Probing(wanted(Ideal(cases(), price=None), limits=ProbeLimits(usd=1)))
     assert measured(Ideal(cases(), price=None)).probe.usd is None
 
 
 def test_environments_that_are_probed_together_share_time_and_money() -> None:
-    for limits, by, expected in ((Limits(CASES, 600.0, 100), 8, (75.0, 12)), (Limits(CASES, 600.0), 2, (300.0, None))):
+    for limits, by, expected in (
+        (ProbeLimits(CASES, 600.0, 100), 8, (75.0, 12)),
+        (ProbeLimits(CASES, 600.0), 2, (300.0, None)),
+    ):
         found = Probing(wanted(Ideal(cases()), limits=limits))
         found.share(by)
         assert (found.wanted.limits.seconds, found.wanted.limits.usd) == expected
@@ -139,7 +142,7 @@ def test_environments_that_are_probed_together_share_time_and_money() -> None:
 def test_no_batch_is_begun_that_would_not_be_finished_in_time() -> None:
     now = [0.0]
     probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat")
-    prober = Prober(Ideal(cases()), probe, Limits(CASES, 100.0), clock=lambda: now[0])
+    prober = Prober(Ideal(cases()), probe, ProbeLimits(CASES, 100.0), clock=lambda: now[0])
 
     def noted() -> None:
         now[0] += 10.0
@@ -190,10 +193,10 @@ def test_fewer_cases_than_were_measured_are_not_asked_again() -> None:
     [a, b, c, d, *_] = cases()["plan"]
     probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat", seed=0, date="2026-01-01", usd=0)
     model = Ideal(cases())
-    run_sync(Prober(model, probe, Limits(6, 600.0)).ask({"plan": [a, b, a, c, a, d]}))
+    run_sync(Prober(model, probe, ProbeLimits(6, 600.0)).ask({"plan": [a, b, a, c, a, d]}))
     answers = list(probe.roles["plan"].answers)
     assert len(answers) == 4
-    run_sync(Prober(model, probe, Limits(4, 600.0)).ask({"plan": [a, b, a, c]}))
+    run_sync(Prober(model, probe, ProbeLimits(4, 600.0)).ask({"plan": [a, b, a, c]}))
     assert probe.roles["plan"].answers == answers
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import available_timezones
 
-from tape.budget import Balance, Cap, Held, LedgerError, LedgerStore, Paused, Request, Rule, Wanted
+from tape.budget import Balance, Cap, Held, HoldRequest, LedgerError, LedgerStore, Paused, Rule, Wanted
 from tape.budget.periods import Period
 from tape.errors import ConfigError
 
@@ -90,7 +90,7 @@ class Steps:
         scope, labels = rng.choice(SCOPES), rng.choice(LABELS)
         if self._parts and rng.random() < 0.6:
             scope = rng.choice(self._parts[-4:]) + rng.choice(("", "", "/sub"))
-        request = Request(
+        request = HoldRequest(
             f"hold-{self._ids}", scope, worst, labels, "a call", rng.choice((1, 60, 3600)), rng.random() < 0.3
         )
         if rng.random() < 0.2:
@@ -98,7 +98,9 @@ class Steps:
             inner = [one for one in self._parts[-3:] if one.count("part:") < 3]
             scope = rng.choice(("acme/ads", "acme/search/a", "other", *inner * 3))
             part = f"{scope}/part:{rng.randrange(1, 4) if rng.random() < 0.1 else self._ids}"
-            request = Request(request.id, scope, given, labels, "a part", rng.choice((300, 3600, 86_400)), part=part)
+            request = HoldRequest(
+                request.id, scope, given, labels, "a part", rng.choice((300, 3600, 86_400)), part=part
+            )
             self._asked[request.id] = part
         return lambda store: store.reserve(request)
 

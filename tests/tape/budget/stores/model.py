@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tape.budget import Cap, Ended, Held, LedgerError, Paused, Refused, Request, Rule, Wanted
+from tape.budget import Cap, Ended, Held, HoldRequest, LedgerError, Paused, Refused, Rule, Wanted
 from tape.budget.contract import State
 from tape.budget.periods import Period
 
@@ -50,7 +50,7 @@ class Entry:
 class HoldOf:
     """A hold."""
 
-    request: Request
+    request: HoldRequest
     begun: datetime
     worst: dict[str, int | None]
     entries: list[Entry]
@@ -186,7 +186,7 @@ class Model:
 
     # --- holds --------------------------------------------------------------------------------
 
-    def reserve(self, request: Request) -> Held | Refused | Paused:
+    def reserve(self, request: HoldRequest) -> Held | Refused | Paused:
         """Hold it in all, or in none."""
         if (known := self.holds.get(request.id)) is not None:
             if (known.request.scope, known.request.labels) != (request.scope, request.labels):

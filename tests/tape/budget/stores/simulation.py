@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tape.budget import Cap, Ended, Held, LedgerError, Paused, Refused, Request, Rule
+from tape.budget import Cap, Ended, Held, HoldRequest, LedgerError, Paused, Refused, Rule
 from tape.budget.periods import Period
 from tape.budget.stores import shared_file as module
 from tape.budget.stores.file import FileStore
@@ -102,11 +102,11 @@ class Simulation:
         """The ends that were asked for, answered or not."""
         self._of_part = 0
         """What the part has taken, as far as its end was answered."""
-        self._wanted: dict[str, Request] = {}
+        self._wanted: dict[str, HoldRequest] = {}
         first = self._host(0)
         for cap in CAPS:
             first.set_cap(cap, "sim", "")
-        first.reserve(Request("part", "org/c", {"usd": 200}, part=PART, seconds=86_400))
+        first.reserve(HoldRequest("part", "org/c", {"usd": 200}, part=PART, seconds=86_400))
 
     def run(self, steps: int) -> None:
         """Play it.
@@ -171,7 +171,7 @@ class Simulation:
             return
         os.truncate(self._path, sum(map(len, lines[: self._rng.randrange(2, len(lines))])))
         with pytest.raises(LedgerError, match="was cut"):  # else a file that lacks holds was used
-            host.reserve(Request("stale", "org/c", {"usd": 1}))
+            host.reserve(HoldRequest("stale", "org/c", {"usd": 1}))
         self._path.write_bytes(whole)
 
     def _by_hand(self, host: FileStore) -> None:
@@ -199,7 +199,7 @@ class Simulation:
             self._by_hand(host)
         elif what == "reserve" or not known:
             self._ids += 1
-            request = Request(
+            request = HoldRequest(
                 f"h{self._ids}", rng.choice(("org/a/x", "org/b", "org/c", PART)), {"usd": rng.randrange(60)},
                 rng.choice(({}, {"customer": "42"})), seconds=rng.choice((60, 3600)), free=rng.random() < 0.3,
             )  # fmt: skip
@@ -227,7 +227,7 @@ class Simulation:
         assert answer.spent["usd"] >= self._of_part, "what a part has taken is not given back"
         self._of_part = answer.spent["usd"]
 
-    def _reserved(self, host: FileStore, request: Request) -> None:
+    def _reserved(self, host: FileStore, request: HoldRequest) -> None:
         answer = host.reserve(request)
         if self._rng.random() < 0.1:  # the connection was cut after it was done
             return

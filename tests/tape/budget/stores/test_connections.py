@@ -13,7 +13,7 @@ import pytest
 psycopg = pytest.importorskip("psycopg")
 
 from tape import Guard  # noqa: E402
-from tape.budget import Cap, Held, LedgerError, Period, Request, Rule, UnreachableLedgerError  # noqa: E402
+from tape.budget import Cap, Held, HoldRequest, LedgerError, Period, Rule, UnreachableLedgerError  # noqa: E402
 from tape.budget.contract import HoldRecord  # noqa: E402
 from tape.budget.stores.postgres import PostgresStore  # noqa: E402
 from tests.tape.budget.stores.server import Pooler, Server  # noqa: E402
@@ -65,7 +65,7 @@ def play(store: PostgresStore) -> list[HoldRecord]:
     store.set_cap(Cap("org/team", "usd", 1000, Period("day", "Europe/Berlin")), "änna", r"it's \100 %s; 水")
     for number in range(4):
         id = f"h-{number}"
-        assert store.reserve(Request(id, "org/team", {"usd": 10}, {"customer": "42"}, r"\'größe %s")) == Held(id)
+        assert store.reserve(HoldRequest(id, "org/team", {"usd": 10}, {"customer": "42"}, r"\'größe %s")) == Held(id)
         store.settle(id, {"usd": number})
     store.pause("org", "änna", r"a \' b")
     assert [one.who for one in store.pauses()] == ["änna"]
@@ -92,7 +92,7 @@ def test_a_pooler_that_gives_each_transaction_any_session(server: Server, pooler
     def work(store: PostgresStore, name: str) -> None:
         try:
             for number in range(15):
-                store.reserve(Request(f"{name}-{number}", "root", {"usd": 3}))
+                store.reserve(HoldRequest(f"{name}-{number}", "root", {"usd": 3}))
                 store.settle(f"{name}-{number}", {"usd": 2})
         except Exception as error:
             faults.append(error)
@@ -155,7 +155,7 @@ def test_programs_at_once_whatever_isolation_a_role_has(level: str, database: st
         def work(store: PostgresStore, name: int) -> None:
             for number in range(25):
                 try:
-                    store.reserve(Request(f"{name}-{number}", "org", {"usd": 1}))
+                    store.reserve(HoldRequest(f"{name}-{number}", "org", {"usd": 1}))
                 except LedgerError as error:
                     faults.append(error)
 
@@ -184,9 +184,9 @@ def test_a_timeout_is_named_and_loses_nothing(setting: str, says: str, database:
         with psycopg.connect(database) as other:
             other.execute("select from tape_ledger.root for update")
             with pytest.raises(UnreachableLedgerError, match=says) as error:
-                store.reserve(Request("a", "org", {"usd": 1}))
+                store.reserve(HoldRequest("a", "org", {"usd": 1}))
             assert "cannot be reached" not in str(error.value)
-        assert store.reserve(Request("a", "org", {"usd": 1})) == Held("a")
+        assert store.reserve(HoldRequest("a", "org", {"usd": 1})) == Held("a")
         assert store.balances()[0].held == 1
         store.close()
 
@@ -216,10 +216,10 @@ def test_faults_of_a_transaction_are_tried_again_and_named(
 
     monkeypatch.setattr(psycopg.ClientCursor, "execute", failing)
     if says is None:
-        assert store.reserve(Request("a", "org", {"usd": 1})) == Held("a")
+        assert store.reserve(HoldRequest("a", "org", {"usd": 1})) == Held("a")
     else:
         with pytest.raises(LedgerError, match=says) as error:
-            store.reserve(Request("a", "org", {"usd": 1}))
+            store.reserve(HoldRequest("a", "org", {"usd": 1}))
         assert "cannot be reached" not in str(error.value)
     assert left == []
     store.close()
@@ -264,7 +264,7 @@ def test_the_right_that_is_missing_is_named_and_is_enough(
 def use(url: str) -> None:
     store = PostgresStore(url)
     with suppress(UnreachableLedgerError):
-        store.reserve(Request("a", "org", {"usd": 1}))
+        store.reserve(HoldRequest("a", "org", {"usd": 1}))
         store.check()
         store.set_rule(Rule("org"), "anna", "")
     store.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.budget import Cap, Held, LedgerError, Request
+from tape.budget import Cap, Held, HoldRequest, LedgerError
 from tape.budget.stores.file import FileStore
 
 AT = '"at": "2026-01-01T00:00:00+00:00"'
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
     found = tmp_path / "budget.ledger"
     store = FileStore(found)
     store.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
-    store.reserve(Request("a", "org", {"usd": 10}))
+    store.reserve(HoldRequest("a", "org", {"usd": 10}))
     store.close()
     return found
 
@@ -101,18 +101,18 @@ def test_a_file_that_was_removed_cut_or_replaced_pays_for_nothing(path: Path) ->
     stores = [FileStore(path) for _ in range(2)]
     os.truncate(path, 20)
     with pytest.raises(LedgerError, match="was cut; restore it"):
-        stores[0].reserve(Request("b", "org", {"usd": 1}))
+        stores[0].reserve(HoldRequest("b", "org", {"usd": 1}))
     path.unlink()
     with pytest.raises(LedgerError, match="was removed or replaced; open it anew"):
-        stores[1].reserve(Request("b", "org", {"usd": 1}))
+        stores[1].reserve(HoldRequest("b", "org", {"usd": 1}))
 
 
 def test_a_clock_that_goes_back_stands_still(path: Path) -> None:
     now = [datetime.now(UTC)]
     store = FileStore(path, lambda: now[0])
-    store.reserve(Request("b", "org", {"usd": 1}, seconds=60))
+    store.reserve(HoldRequest("b", "org", {"usd": 1}, seconds=60))
     now[0] -= timedelta(days=30)
-    store.reserve(Request("c", "org", {"usd": 1}, seconds=60))
+    store.reserve(HoldRequest("c", "org", {"usd": 1}, seconds=60))
     first, second = store.history()[:2]
     assert first.begun >= second.begun
     assert store.balances()[0].held == 12
@@ -127,8 +127,8 @@ def test_after_an_interrupt_amid_a_hold_nothing_of_it_is_there(path: Path, monke
 
     monkeypatch.setattr(store._books, "apply", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        store.reserve(Request("b", "org", {"usd": 90}))
-    assert isinstance(store.reserve(Request("c", "org", {"usd": 90})), Held)
+        store.reserve(HoldRequest("b", "org", {"usd": 90}))
+    assert isinstance(store.reserve(HoldRequest("c", "org", {"usd": 90})), Held)
     assert [one.id for one in store.history()] == ["c", *(one.id for one in FileStore(path).history()[1:])]
     assert not store.check()
 
@@ -136,7 +136,7 @@ def test_after_an_interrupt_amid_a_hold_nothing_of_it_is_there(path: Path, monke
 def test_what_expires_while_the_disk_is_full_expires_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [datetime.now(UTC)]
     store = FileStore(path, lambda: now[0])
-    store.reserve(Request("b", "org", {"usd": 90}, seconds=10, free=True))
+    store.reserve(HoldRequest("b", "org", {"usd": 90}, seconds=10, free=True))
     now[0] += timedelta(seconds=20)
 
     def full(*_: object) -> int:
@@ -145,8 +145,8 @@ def test_what_expires_while_the_disk_is_full_expires_later(path: Path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
         with pytest.raises(LedgerError, match="no space left"):
-            store.reserve(Request("c", "org", {"usd": 90}))
-    assert store.reserve(Request("c", "org", {"usd": 90})) == Held("c")
+            store.reserve(HoldRequest("c", "org", {"usd": 90}))
+    assert store.reserve(HoldRequest("c", "org", {"usd": 90})) == Held("c")
 
 
 CHILD = """

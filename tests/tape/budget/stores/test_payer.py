@@ -14,7 +14,7 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from tape import Budget, BudgetExceededError, ConfigError, Guard, Ledger, Resources
 from tape.agents.react import ReactAgent
-from tape.budget import Cap, Ended, Held, Refused, Request, StorePayer, UnreachableLedgerError, declare
+from tape.budget import Cap, Ended, Held, HoldRequest, Refused, StorePayer, UnreachableLedgerError, declare
 from tape.budget.accounts import MOST
 from tape.budget.payer import StoreHold
 from tape.budget.stores import shared_file as module
@@ -92,7 +92,7 @@ def test_a_call_that_was_made_is_booked_as_soon_as_the_store_is_there(store: Fla
 def test_a_reservation_whose_answer_was_lost_is_given_back(store: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:
     payer, real = StorePayer(store, "org"), store.reserve
 
-    def lost(request: Request) -> Held | Refused:
+    def lost(request: HoldRequest) -> Held | Refused:
         real(request)
         raise UnreachableLedgerError("the answer was lost")
 

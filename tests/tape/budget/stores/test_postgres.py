@@ -17,9 +17,9 @@ psycopg = pytest.importorskip("psycopg")
 from tape.budget import (  # noqa: E402  # noqa: E402
     Cap,
     Held,
+    HoldRequest,
     Ledger,
     LedgerError,
-    Request,
     Reservation,
     Resources,
     Rule,
@@ -49,7 +49,7 @@ def cut(url: str) -> None:
 
 def test_a_cut_connection_is_made_anew(database: str, store: PostgresStore) -> None:
     for number in range(5):
-        assert store.reserve(Request(str(number), "org", {"usd": 1})) == Held(str(number))
+        assert store.reserve(HoldRequest(str(number), "org", {"usd": 1})) == Held(str(number))
         cut(database)
     assert store.balances()[0].held == 5
 
@@ -77,9 +77,9 @@ def test_a_fork_has_to_open_it_anew(store: PostgresStore, monkeypatch: pytest.Mo
 
 def test_an_id_that_is_used_in_two_places_is_refused_alone(database: str, store: PostgresStore) -> None:
     other = PostgresStore(database)
-    assert other.reserve(Request("a", "elsewhere", {"usd": 1})) == Held("a")
+    assert other.reserve(HoldRequest("a", "elsewhere", {"usd": 1})) == Held("a")
     with pytest.raises(LedgerError, match="the id a belongs to a hold of elsewhere"):
-        store.reserve(Request("a", "org", {"usd": 1}))
+        store.reserve(HoldRequest("a", "org", {"usd": 1}))
 
 
 @pytest.mark.usefixtures("server")  # which skips where there is none
@@ -94,7 +94,7 @@ def test_a_server_that_is_down_pays_for_nothing_and_goes_on() -> None:
         hold = payer.reserve({"usd": 10})  # type: ignore[arg-type]
         server.stop("immediate")  # as a crash
         with pytest.raises(UnreachableLedgerError, match=r"cannot be reached .* no call is made without it"):
-            store.reserve(Request("b", "org", {"usd": 1}))
+            store.reserve(HoldRequest("b", "org", {"usd": 1}))
         payer.settle(hold, {"usd": 4})  # type: ignore[arg-type]
         server.start()
         payer.release(payer.reserve({"usd": 90}))  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
     with pytest.raises(LedgerError, match="has version 9, and this program knows 4; install the version"):
         PostgresStore(database)
     with pytest.raises(LedgerError, match="has version 9, and this program knows 4; install the version"):
-        store.reserve(Request("a", "org", {"usd": 1}))
+        store.reserve(HoldRequest("a", "org", {"usd": 1}))
     with pytest.raises(LedgerError, match="has version 9; this program knows 4"):
         PostgresStore.create(database)
     with psycopg.connect(database, autocommit=True) as connection:
@@ -126,7 +126,7 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
         connection.execute("update tape_ledger.meta set instance = gen_random_uuid()")
     cut(database)
     with pytest.raises(LedgerError, match="is another one than before"):
-        store.reserve(Request("a", "org", {"usd": 1}))
+        store.reserve(HoldRequest("a", "org", {"usd": 1}))
 
 
 def test_the_rights_that_are_named_are_enough(database: str, store: PostgresStore) -> None:
@@ -177,7 +177,7 @@ def test_a_warning_and_a_finalizer_may_use_the_ledger_whatever_thread_they_are_i
 
 
 def test_a_request_that_cannot_be_sent_fails_alone(store: PostgresStore) -> None:
-    store.reserve(Request("a", "org", {"usd": 1}))
+    store.reserve(HoldRequest("a", "org", {"usd": 1}))
     batches = store._batches
     good: Future[Any] = Future()
     bad: Future[Any] = Future()
@@ -189,17 +189,17 @@ def test_a_request_that_cannot_be_sent_fails_alone(store: PostgresStore) -> None
 
 
 def test_a_replica_that_lacks_holds_is_refused(database: str, store: PostgresStore) -> None:
-    store.reserve(Request("a", "org", {"usd": 1}))
+    store.reserve(HoldRequest("a", "org", {"usd": 1}))
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("update tape_ledger.root set batch = batch - 2")
     with pytest.raises(LedgerError, match=r"is behind what was answered before .* a replica took over"):
-        store.reserve(Request("b", "org", {"usd": 1}))
+        store.reserve(HoldRequest("b", "org", {"usd": 1}))
     with psycopg.connect(database) as connection:
         assert connection.execute("select id from tape_ledger.hold").fetchall() == [("a",)]
 
 
 def test_the_tables_refuse_what_the_functions_should_have(database: str, store: PostgresStore) -> None:
-    store.reserve(Request("a", "org", {"usd": 60}))
+    store.reserve(HoldRequest("a", "org", {"usd": 60}))
     with psycopg.connect(database, autocommit=True) as connection:
         with pytest.raises(psycopg.errors.CheckViolation):
             connection.execute("update tape_ledger.span set held = held + 41")
@@ -235,7 +235,7 @@ def test_threads_share_batches(database: str, store: PostgresStore) -> None:
     def work(name: str) -> None:
         for number in range(20):
             id = f"{name}-{number}"
-            assert store.reserve(Request(id, f"org/{name}", {"usd": 3})) == Held(id)
+            assert store.reserve(HoldRequest(id, f"org/{name}", {"usd": 3})) == Held(id)
             assert store.settle(id, {"usd": 2}).spent == {"usd": 2}
 
     threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(16)]

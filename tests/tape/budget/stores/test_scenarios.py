@@ -17,13 +17,13 @@ from tape.budget import (
     Budget,
     Cap,
     Held,
+    HoldRequest,
     Ledger,
     LedgerStore,
     Paused,
     PausedError,
     Period,
     Refused,
-    Request,
     Resources,
     StorePayer,
 )
@@ -49,7 +49,7 @@ class Clock:
 
 def of_store(store: LedgerStore, labels: Mapping[str, str], _: Path) -> Call:
     def call(who: str, worst: int | None, name: str) -> Callable[[int], object]:
-        request = Request(uuid.uuid4().hex, f"org/{who}", {"usd": worst}, labels, name)
+        request = HoldRequest(uuid.uuid4().hex, f"org/{who}", {"usd": worst}, labels, name)
         found = store.reserve(request)
         if isinstance(found, Paused):
             raise found.error()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.budget import Cap, Ended, LedgerError, LedgerStore, Paused, Request, Warned
+from tape.budget import Cap, Ended, HoldRequest, LedgerError, LedgerStore, Paused, Warned
 from tape.budget.stores.file import FileStore
 from tape.budget.stores.postgres import PostgresStore
 from tape.testing.ledger import BEGIN, LedgerStoreConformance, request
@@ -47,7 +47,7 @@ class Conformance(LedgerStoreConformance):
         ends = {id: store.void(id) if how == "voided" else store.settle(id, {}) for id in ("q", "p")}
         assert ends == {id: Ended(id, "settled", {"usd": 10}) for id in ("q", "p")}
         for id, scope, kind in (("d", part, "usd"), ("e", f"{inner}/run", "calls")):
-            answer = store.reserve(Request(id, scope, {kind: 0}))
+            answer = store.reserve(HoldRequest(id, scope, {kind: 0}))
             assert isinstance(answer, Paused)
             assert (answer.stopped, answer.why) == (True, "the part has ended")
         with pytest.raises(LedgerError, match="grows no more, since org/team/part:1/part:2 has ended"):

@@ -15,7 +15,7 @@ psycopg = pytest.importorskip("psycopg")
 
 from psycopg.types.json import Jsonb  # noqa: E402
 
-from tape.budget import Cap, Held, Period, Request  # noqa: E402
+from tape.budget import Cap, Held, HoldRequest, Period  # noqa: E402
 from tape.budget.stores.file import FileStore  # noqa: E402
 from tape.budget.stores.postgres import PostgresStore  # noqa: E402
 from tests.tape.gateway.helpers import record  # noqa: E402
@@ -109,7 +109,7 @@ def test_a_name_is_a_zone_whatever_abbreviations_a_server_has(
     stores = FileStore(tmp_path / "budget.ledger", lambda: at), PostgresStore(database, at)
     for store in stores:
         store.set_cap(Cap("org", "usd", 100, Period("day", zone)), "anna", "")
-        assert store.reserve(Request("a", "org", {"usd": 1})) == Held("a")
+        assert store.reserve(HoldRequest("a", "org", {"usd": 1})) == Held("a")
     first, second = ([one.begun for one in store.balances()] for store in stores)
     assert first == second == [Period("day", zone).begun(at)]
     for store in stores:

@@ -20,9 +20,9 @@ from tape.cgdp.prompts.compact import (
     page_of,
     text_of,
 )
-from tape.cgdp.prompts.format import Finding, Move, MoveKind
-from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, Page, vocabulary
-from tape.cgdp.view import Belief, Fact, Round, View
+from tape.cgdp.prompts.format import Finding, MoveKind, NextMove
+from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, vocabulary
+from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Regex, Request
 from tape.lm.bundled import open_bundled, sizes
@@ -36,7 +36,9 @@ QUESTION = "Who is the mayor of the town where Ada was born?"
 BORN = Fact("Ada was born in Tarn.", "p1", "Ada", "Ada was born in Tarn.", "deterministic")
 BELIEF = Belief("structured", (BORN,), ("Who is the mayor of Tarn?", QUESTION), ("Where was Ada born?",))
 KNOWING = View(QUESTION, belief=BELIEF)
-READING = View(QUESTION, (Round(1, "Ada born", (ADA,), "Ada was born in Tarn. Next: mayor Tarn."), Round(2, "x", ())))
+READING = View(
+    QUESTION, (SearchRound(1, "Ada born", (ADA,), "Ada was born in Tarn. Next: mayor Tarn."), SearchRound(2, "x", ()))
+)
 
 texts = st.text(max_size=80) | st.lists(
     st.sampled_from(
@@ -47,7 +49,7 @@ texts = st.text(max_size=80) | st.lists(
 passages = st.lists(st.tuples(texts, texts), max_size=4).map(
     lambda pairs: tuple(Passage(f"p{i}", title, text) for i, (title, text) in enumerate(pairs))
 )
-rounds = st.lists(st.builds(Round, st.just(1), texts, passages, texts), max_size=3).map(tuple)
+rounds = st.lists(st.builds(SearchRound, st.just(1), texts, passages, texts), max_size=3).map(tuple)
 facts = st.builds(Fact, texts, st.sampled_from(["p0", "p1"]), texts, texts, st.just("deterministic"))
 beliefs = st.none() | st.builds(
     Belief, st.sampled_from(["structured", "freeform"]), st.lists(facts, max_size=4).map(tuple),
@@ -101,7 +103,7 @@ def test_a_note_of_a_sentence_that_does_not_name_its_subject_has_it_in_front() -
     walls = Fact("Its walls are old.", "p2", "Tarn", "Its walls are old.", "deterministic")
     view = View("Is Tarn old?", belief=Belief("freeform", (walls,)))
     assert FORM.answer_request(view).prompt == "q: is e1 old memo: e1 : its walls are old s1 <answer> -> "
-    assert FORM.read_query(view, "note s1 ;") == Move("note", "Tarn: Its walls are old.")
+    assert FORM.read_query(view, "note s1 ;") == NextMove("note", "Tarn: Its walls are old.")
 
 
 def model_words() -> tuple[str, ...]:
@@ -155,12 +157,12 @@ def test_words_of_the_format_in_a_text_are_data() -> None:
 
 def test_moves_thoughts_and_rankings_are_read_as_the_view_has_them() -> None:
     moves = FORM.query_request(READING, ("search", "answer", "note"))
-    assert FORM.read_query(READING, written(moves, "search mayor e2 ; ")) == Move("search", "mayor Tarn")
-    assert FORM.read_query(READING, written(moves, "answer ; ")) == Move("answer")
-    assert FORM.read_query(READING, written(moves, "note s2 ; ")) == Move("note", "Ada: She plays the flute.")
+    assert FORM.read_query(READING, written(moves, "search mayor e2 ; ")) == NextMove("search", "mayor Tarn")
+    assert FORM.read_query(READING, written(moves, "answer ; ")) == NextMove("answer")
+    assert FORM.read_query(READING, written(moves, "note s2 ; ")) == NextMove("note", "Ada: She plays the flute.")
     target = replace(KNOWING, target="Who is Otto Lind?")
     search = FORM.query_request(target, ("search",))
-    assert FORM.read_query(target, written(search, "search e3 ; ")) == Move("search", "Otto Lind")
+    assert FORM.read_query(target, written(search, "search e3 ; ")) == NextMove("search", "Otto Lind")
     assert not re.fullmatch(pattern_of(search), "answer ; ")
     for text, thought in {
         "s1 next mayor e2 ; ": ("Ada was born in Tarn. Next: mayor Tarn.", False),
@@ -183,7 +185,9 @@ def test_findings_are_sentences_and_open_questions_are_resolved_by_their_tags() 
 
 
 def test_answers_stand_as_in_the_view() -> None:
-    view = View(QUESTION, (Round(1, "", (Passage("p", "Graph", "It returns Dict[str, Graph] in 3.5 days."), TARN)),))
+    view = View(
+        QUESTION, (SearchRound(1, "", (Passage("p", "Graph", "It returns Dict[str, Graph] in 3.5 days."), TARN)),)
+    )
     asked = FORM.answer_request(view)
     slot = page_of(view).tokens("Otto Lind")
     assert slot is not None
@@ -262,7 +266,7 @@ def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
 
 def test_what_exceeds_slots_and_tags_cannot_be_read_back() -> None:
     many = [f"x{i}" for i in range(MOST_SLOTS + 5)]
-    page: Page[str] = Page()
+    page: TaggedPage[str] = TaggedPage()
     page.text(" ".join(many))
     assert page.words[-6:] == [f"e{MOST_SLOTS}", *["<unk>"] * 5]
     assert page.tokens(many[-1]) is None
