@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, write
+from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, read, write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
@@ -214,6 +215,13 @@ def test_of_a_plan_that_was_cut_off_the_beginning_is_kept() -> None:
     text = json.dumps({"thought": "so", "steps": [as_step(move) for move in MOVES[1:]]})
     plan = env.prompt_format("chat").read_plan(env.state, text[: text.index('"finish"')])
     assert (plan.valid, plan.actions) == (False, tuple(write(move) for move in MOVES[1:3]))
+
+
+def test_findings_are_those_of_the_hops_in_turn() -> None:
+    env, second = environment(), replace(FOUND, finding="Ada Quill", title="Belmar Yards")
+    text = json.dumps({"thought": "", "steps": [as_step(FOUND), as_step(second)]})
+    found = [read(action) for action in env.prompt_format("chat").read_plan(env.state, text).actions]
+    assert found == [replace(FOUND, hop=1), replace(second, hop=2, bridge="Ada Quill")]
 
 
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:

@@ -8,6 +8,7 @@ import random
 import warnings
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
@@ -33,6 +34,10 @@ def test_gymnasium_finds_nothing_to_warn_about(levels: Level | list[Level], rend
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(SokobanEnv(levels, render_mode=render_mode))
+
+
+def test_importing_registers_nothing() -> None:
+    assert not [name for name in gymnasium.registry if "okoban" in name]
 
 
 def test_observations_use_the_documented_codes() -> None:
@@ -78,6 +83,13 @@ def test_the_budget_truncates_and_a_blocked_move_costs_a_step() -> None:
         assert grid[1].tolist() == [0, 5, 1, 3, 2, 1, 0]
     with pytest.raises(ResetNeeded):
         env.step(0)
+
+
+def test_the_seed_picks_the_level() -> None:
+    env = SokobanEnv(HARD)
+    first = [env.reset(seed=4)[1]["level"], *(env.reset()[1]["level"] for _ in range(8))]
+    assert first == [env.reset(seed=4)[1]["level"], *(env.reset()[1]["level"] for _ in range(8))]
+    assert len(set(first)) > 1
 
 
 def test_rendering() -> None:

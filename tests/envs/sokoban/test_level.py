@@ -10,6 +10,14 @@ from envs.sokoban.state import ACTIONS, Level, State, is_held_out
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels
 from tests.profiles import examples
 
+LEVEL = level_of("""
+########
+#@ #   #
+# $  #.#
+#      #
+########
+""")
+
 
 def turned(level: Level, flip: bool) -> Level:
     """The level turned by a quarter, and mirrored before that if asked."""
@@ -40,6 +48,12 @@ def test_all_eight_images_share_the_hash_and_the_optimum(level: Level) -> None:
     assert {image.board_hash for image in found} == {level.board_hash}
     assert {is_held_out(image) for image in found} == {is_held_out(level)}
     assert {PlainGame(image).shortest(image.start) for image in found[::3]} == {PlainGame(level).shortest(level.start)}
+
+
+def test_another_goal_or_wall_is_another_board() -> None:
+    moved = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls, (LEVEL.goals[0] - 1,), LEVEL.start)
+    opened = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls - {LEVEL.inner_walls[0]}, LEVEL.goals, LEVEL.start)
+    assert len({LEVEL.board_hash, moved.board_hash, opened.board_hash}) == 3
 
 
 def test_dead_squares_by_hand() -> None:

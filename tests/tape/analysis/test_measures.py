@@ -11,10 +11,13 @@ from tape.analysis.measures import (
     agreement,
     attempts_by_kind,
     cascades,
+    certified_by_length,
     end_of,
     endings,
     goals,
     mean,
+    progress,
+    progress_by_kind,
     rejections,
     score_by_replans,
     share,
@@ -42,6 +45,14 @@ def test_cascades_and_scores_of_the_worked_example() -> None:
     assert scores[1].value == pytest.approx(0.8)
     many = [trajectory(seed, score=True, skill=0.3) for seed in range(40)]
     assert sum(one.n for one in score_by_replans(many)) == 40
+
+
+def test_progress_of_failed_runs() -> None:
+    assert progress([WORKED]).value == pytest.approx(4 / 5)
+    kinds = {kind: (one.n, one.value) for kind, one in progress_by_kind([WORKED]).items()}
+    assert kinds == {"goal": (1, 0), "heat": (1, 1), "move": (2, 1), "take": (1, 1)}
+    assert certified_by_length([WORKED]) == {5: (1, 4)}
+    assert (progress([ended(success=True)]).value, progress_by_kind([ended(success=True)])) == (None, {})
 
 
 def test_where_attempts_and_runs_fail() -> None:
