@@ -228,3 +228,17 @@ def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
     moves = [*MOVES[:3], *(Search(str(k)) for k in range(9))]
     result = ReactAgent(player(moves)).run(environment("open"), budget=Budget({"steps": 4}))
     assert (result.end_state, result.steps) == ("success", 4)
+
+
+def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
+    env = environment("open")
+    for k in range(25):
+        env.step(f"search: the firm that was founded {k} " + "x" * 300)
+        env.step(find(k + 1, "y" * 300, "z" * 100))
+    env.step("answer: " + "w" * 900)
+    env.step("nonsense " + "v" * 900)
+
+    def size(request: Request) -> int:
+        return len(text_of(request).encode())
+
+    assert size(env.answer_request(env.state, "chat")) <= size(env.longest_answer_request("chat"))

@@ -54,6 +54,15 @@ def test_observations_use_the_documented_codes() -> None:
     assert grid[1, 3] == gym_env.PLAYER_ON_GOAL
 
 
+def test_smaller_levels_are_filled_up_with_wall() -> None:
+    env = SokobanEnv([HARD[0], LEVEL])
+    grid, info = env.reset(options={"level": 1})
+    assert grid.shape == (7, 9)
+    assert not grid[6:].any()
+    assert not grid[:, 7:].any()
+    assert info["level"] == 1
+
+
 @pytest.mark.parametrize("level", HARD[:4], ids=lambda level: level.title)
 def test_a_shortest_solution_is_rewarded_at_its_last_move(level: Level) -> None:
     moves = solve(level)
