@@ -118,6 +118,12 @@ class TestWorld(StateConformance):
         return world(self._process)
 
 
+def test_tools_say_what_they_change(process: Process) -> None:
+    found = {one.name: one for one in tools_of(process.ask(do="suite", name="banking")["tools"])}
+    assert [one.pure for one in found.values()] == [True, False, False, True]
+    assert [one.destructive for one in found.values()] == [False, True, False, False]
+
+
 class Play(Protocol):
     """Plays the first task."""
 

@@ -107,6 +107,15 @@ def test_full_mode_lists_what_is_in_every_receptacle():
     assert not AlfworldEnvironment(game, "partial").reset(0).data.inside
 
 
+def test_an_action_that_means_nothing_uses_a_step_and_changes_nothing():
+    env = AlfworldEnvironment(load_games("packaged")[0])
+    before = env.reset(0).data
+    seen, cost = env.step("dance")
+    assert seen.data == before
+    assert cost["steps"] == 1
+    assert "Nothing happens" in seen.text
+
+
 def test_shown_commands_are_the_engines():
     env = AlfworldEnvironment(load_games("packaged")[0], shown=True)
     state = env.reset(0).data

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from envs.alfworld.errors import AlfworldError
+from envs.alfworld.errors import AlfworldError, GameError
 from envs.alfworld.game import make_games
 from envs.alfworld.game.game_file import game_text
 from envs.alfworld.game.games import SPLITS, held_out, load_games
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
+from envs.alfworld.game.house_json import parse_house
 from envs.alfworld.game.oracle import optimal_length
 from tests.envs.alfworld.helpers import given_folder, needs_given
 
@@ -112,6 +113,12 @@ def test_missing_data_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Monke
         load_games("test")
     with pytest.raises(AlfworldError, match="at least 1"):
         load_games("packaged", limit=0)
+
+
+@pytest.mark.parametrize("line", ["", "{}", "[1]", '{"name": "x", "goal": ["a"], "receptacles": [], "inside": []}'])
+def test_a_broken_house_is_refused(line: str) -> None:
+    with pytest.raises(GameError, match=r"mine\.json"):
+        parse_house(line, "mine.json")
 
 
 @needs_given

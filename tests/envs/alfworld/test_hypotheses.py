@@ -12,6 +12,7 @@ import pytest
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
+from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
 from tape.choice.graph import PlanGraph
@@ -24,6 +25,7 @@ from tape.protocols import Domain, State
 from tape.trace import GraphFoldedEvent, TraceWriter
 from tests.envs.alfworld.played import PlayedAlfworld
 from tests.envs.alfworld.worlds import SHELVES, known, world_of
+from tests.tape.helpers import ROOM
 
 START = known(SHELVES)
 LIKELY = {"shelf 1": 0.2, "shelf 2": 0.7}
@@ -160,3 +162,21 @@ def test_each_state_is_asked_about_once() -> None:
         paths = [folded(graph, context.domain, START, plan(place)) for place in ("shelf 1", "shelf 2")]
         asyncio.run(weigh_assumptions(graph, context.domain.hooks, weigher, START, paths))
         assert asked(context) == 1  # the places of one kind are one question
+
+
+def test_nothing_is_asked_where_nothing_is_assumed() -> None:
+    seen = replace(START, inside=frozenset({("book 1", "shelf 1")})).found("shelf 1", "bare")
+    context = context_of()
+    weighed(context, [plan("shelf 1")], seen)
+    assert asked(context) == 0
+
+
+def test_domains_without_assumptions_are_left_alone() -> None:
+    context = context_of(env=SokobanEnvironment(ROOM))
+    domain = context.domain
+    assert domain.unseen is None
+    graph = PlanGraph(domain.key)
+    nodes = graph.fold([ROOM.start, ROOM.start], ["U"])
+    asyncio.run(weigh_assumptions(graph, domain.hooks, Weigher(context), ROOM.start, [(["U"], nodes)]))
+    assert all("likelihood" not in graph.attributes(node) for node in graph.nodes)
+    assert asked(context) == 0

@@ -11,7 +11,7 @@ from envs.alfworld.assumptions import assume, assumed_by, plain
 from envs.alfworld.commands import AlfworldCommand
 from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside
-from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, unseen
+from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Layout, unseen
 from experiments.training.alfworld.plans import best_plan
 from tests.envs.alfworld.worlds import KITCHEN, SHELVES, domain_of, drawn, follow, known, seeds, tasks, world_of
 
@@ -24,6 +24,12 @@ def test_what_is_assumed_of_a_place_turns_out_so_when_it_is_looked_into(status: 
     assert shut.assumed == start.assumed
     seen = shut.found("cabinet 1", status)
     assert (seen.assumed, seen.inside) == (frozenset({other}), frozenset({pair}))
+
+
+def test_what_shares_a_spot_is_reached_together_where_that_is_known() -> None:
+    layout = Layout(KITCHEN.goal, ("cabinet 1", "cabinet 2", "fridge 1"), (("cabinet 1", "cabinet 2"),))
+    assert layout.reached_with("cabinet 2") == ("cabinet 2", "cabinet 1")
+    assert layout.reached_with("fridge 1") == ("fridge 1",)
 
 
 @given(seeds, tasks)
@@ -63,6 +69,13 @@ def take(place: str) -> AlfworldCommand:
 
 def put(place: str) -> AlfworldCommand:
     return AlfworldCommand("put", place, "book")
+
+
+def test_an_object_taken_from_an_unseen_place_is_assumed_there() -> None:
+    assert assumed_by(START, [AlfworldCommand("go", "shelf 1"), take("shelf 1")]) == ((unseen("book"), "shelf 1"),)
+    assert assumed_by(START, [AlfworldCommand("use", "shelf 2", "desklamp")]) == ((unseen("desklamp"), "shelf 2"),)
+    assert assumed_by(START, [AlfworldCommand("use", "", "desklamp"), AlfworldCommand("go", "shelf 1")]) == ()
+    assert assumed_by(START, [take("attic 1")]) == ()
 
 
 def test_what_was_seen_or_looked_into_is_not_assumed() -> None:

@@ -26,6 +26,7 @@ from envs.alfworld.prompts.lexicon import (
 )
 from envs.alfworld.state import BARE, SHUT, Knowledge, Layout
 from experiments.training.alfworld.data import change_words
+from experiments.training.alfworld.plans import best_plan
 from tape.errors import InvalidOutputError, ModelError
 from tape.lm.base import Constraint, OneOf, Regex, Request
 from tape.lm.scripted import obeys
@@ -44,6 +45,7 @@ from tests.envs.alfworld.worlds import (
     world_of,
 )
 from tests.profiles import examples
+from tests.tape.offers import offers
 
 HOUSEHOLD = prompts.prompt_format(domain_of(world_of(KITCHEN)), "household")
 
@@ -224,6 +226,19 @@ def test_one_question_is_about_all_places_of_a_kind_that_were_not_searched(
             prompt_format.read_predict(state, about, text)
 
 
+def test_paths_are_offered_as_plans() -> None:
+    world = world_of(KITCHEN, full=True)
+    plan = [command.text for command in best_plan(world.scene()) or ()]
+    prompt_format: PromptFormat = prompts.prompt_format(domain_of(world), "household")
+    request = prompt_format.select_request(world.known, offers([plan, plan[:1]]), {})
+    assert isinstance(request.constraint, OneOf)
+    assert list(prompt_format.read_plan(world.known, request.constraint.options[0]).actions) == plan
+    assert request.max_tokens > len(request.constraint.options[0].split())
+    assert prompt_format.rollout_request(world.known, plan) is None
+    assert prompt_format.read_intention("go fridge1") is None
+    assert isinstance(read_command(plan[0]), AlfworldCommand)
+
+
 names = st.sampled_from(RECEPTACLE_WORDS).map(receptacle_name)
 
 
@@ -250,6 +265,11 @@ def test_reading_stops_at_the_first_that_is_no_command(
     found, whole = read_commands([*words, f"?{garbage}", *rest])
     assert (found[: len(plan)], whole) == (plan, False)
     assert len(found) == len(plan)
+
+
+@pytest.mark.parametrize("words", ["go fridge", "go apple", "take fridge1 apple", "go", "fridge1"])
+def test_a_kind_is_no_receptacle_and_a_receptacle_no_object(words: str) -> None:
+    assert read_commands(words.split()) == ([], False)
 
 
 @given(seeds, tasks)

@@ -237,3 +237,19 @@ def test_what_hand_and_furniture_rule_out_can_only_come_to_nothing() -> None:
     for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
         request = COOK.next_request(here, action, valid=True)
         assert request.constraint == OneOf((f"{action}{LEADS_TO}{NOTHING}",))
+
+
+def test_a_result_is_asked_for_beside_what_decides_it() -> None:
+    request = COOK.next_request(replace(KNOWN, holding="apple 1"), "put apple in/on fridge 1")
+    near = "You are at: fridge 1. In your hand: apple 1. fridge 1: closed, contents not seen."
+    assert near in prompt(request).splitlines()
+    assert request.constraint == OneOf(("put apple in/on fridge 1 -> put", "put apple in/on fridge 1 -> nothing"))
+
+
+def test_an_arrival_finds_what_is_known() -> None:
+    for place, found in (("countertop 1", "cannot be closed"), ("fridge 1", "closed")):
+        request = COOK.next_request(replace(KNOWN, at=()), f"go to {place}")
+        assert request.constraint == OneOf((f"go to {place} -> arrived, {found}", f"go to {place} -> nothing"))
+    unseen = COOK.next_request(KNOWN, "go to cabinet 1").constraint
+    assert isinstance(unseen, OneOf)
+    assert len(unseen.options) == 4

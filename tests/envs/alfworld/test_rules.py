@@ -8,7 +8,7 @@ from hypothesis import given
 from envs.alfworld import rules
 from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.resolve import resolved
-from envs.alfworld.state import BARE, KEPT, SHUT
+from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 from tests.envs.alfworld.worlds import KITCHEN, drawn, follow, known, seeds, sensible, tasks
 
 
@@ -21,6 +21,34 @@ def test_rules_on_full_knowledge_agree_with_the_game(seed: int, task: str) -> No
         expected = rules.apply(world.known, command)
         assert world.do(command) == (expected is not None), command
         assert expected is None or expected == world.known, command
+
+
+@given(seeds, tasks)
+def test_putting_back_undoes_taking(seed: int, task: str) -> None:
+    world = drawn(seed, task, full=True, size=0.2)
+    for thing, place in sorted(world.inside):
+        near = replace(world.known.found(place, OPEN), at=(place,))
+        held = rules.apply(near, AlfworldCommand("take", place, thing))
+        if held is None:
+            assert thing.startswith(("desklamp", "floorlamp"))
+            continue
+        assert (held.holding, thing in held.contents(place)) == (thing, False)
+        assert rules.apply(held, AlfworldCommand("take", place, thing)) is None
+        assert rules.apply(held, AlfworldCommand("put", place, thing)) == near
+
+
+def test_heat_and_cold_undo_each_other_and_washing_neither() -> None:
+    start = replace(known(KITCHEN), holding="apple 1", at=("fridge 1", "microwave 1", "sinkbasin 1"))
+    for verb, place, marks in (
+        ("heat", "microwave 1", ("hot",)),
+        ("clean", "sinkbasin 1", ("clean", "hot")),
+        ("cool", "fridge 1", ("clean", "cool")),
+        ("heat", "microwave 1", ("clean", "hot")),
+    ):
+        start = follow(start, [AlfworldCommand(verb, place, "apple")])
+        assert start.marks_of("apple 1") == marks
+    assert rules.apply(start, AlfworldCommand("heat", "sinkbasin 1", "apple")) is None
+    assert rules.apply(replace(start, holding="knife 1"), AlfworldCommand("heat", "microwave 1", "knife")) is None
 
 
 def test_of_several_the_one_treated_as_the_goal_asks_is_meant() -> None:

@@ -13,6 +13,7 @@ from envs.bfcl.backend import ApiWorld, Backend, backend
 from envs.bfcl.calls import read_call
 from envs.bfcl.checks import CheckedConversation
 from envs.bfcl.environment import BfclEnvironment
+from envs.bfcl.functions import DESTRUCTIVE, READ, tools_of
 from envs.bfcl.plugin import PLUGIN
 from envs.bfcl.source import BfclSource
 from tape import TapeAgent
@@ -238,6 +239,14 @@ def test_a_function_that_is_held_back_comes_in_its_turn(made: BfclSource) -> Non
 
     ReactAgent(ScriptedLM(reply)).run(env, budget="9 steps")
     assert offered == [False, False, True]
+
+
+def test_tools_say_what_they_change(made: BfclSource) -> None:
+    found = {one.name: one for one in tools_of(made, ["GorillaFileSystem"], ["wc"])}
+    assert "wc" not in found
+    assert (found["cat"].pure, found["rm"].destructive, found["touch"].writes) == (True, True, True)
+    assert found["cat"].description == "Do cat."
+    assert not READ & DESTRUCTIVE
 
 
 def test_what_the_command_line_refuses(folder: Path, made: BfclSource) -> None:

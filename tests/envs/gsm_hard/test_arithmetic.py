@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from envs.gsm_hard.arithmetic import ARITY, KINDS, OFF_BY, is_right, perturbed, run
 from envs.gsm_hard.errors import ArithmeticToolError
-from envs.gsm_hard.problem import ProgramStep
+from envs.gsm_hard.problem import Problem, ProgramStep
 
 ANY = st.floats() | st.integers(-200, 200).map(float)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -62,6 +62,15 @@ def test_a_perturbed_result_is_finite_and_never_right(value: float, seed: int) -
     assert perturbed(value, 1.0, rng) == value
 
 
+def test_a_program_is_run_with_its_references() -> None:
+    steps = (
+        ProgramStep("multiply", (3.0, 4.0)),
+        ProgramStep("subtract", ("#1", 2.0)),
+        ProgramStep("divide", ("#1", "#2")),
+    )
+    assert run(steps) == 1.2
+
+
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
@@ -89,3 +98,9 @@ def test_a_program_that_cannot_be_run_is_refused(steps: tuple[ProgramStep, ...],
 )  # fmt: skip
 def test_five_percent_off_is_still_right(answer: float, target: float, right: bool) -> None:
     assert is_right(answer, target) is right
+
+
+def test_a_digest_is_of_text_and_target_alone() -> None:
+    digests = [Problem("a", text, target, None, 2).digest for text in ("How many?", "How?") for target in (3.0, 4.0)]
+    assert len(set(digests)) == 4
+    assert digests[0] == Problem("b", "How many?", 3.0, None, 4, "t", "train").digest

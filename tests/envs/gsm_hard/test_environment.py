@@ -80,12 +80,12 @@ def test_arithmetic_that_is_no_tool_is_refused(text: str) -> None:
 
 def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
     env, wrong = GsmHardEnvironment(Problem("p", "", 12.0, (ProgramStep("multiply", (3.0, 4.0)),), 1)), 0
-    for seed in range(600):
+    for seed in range(1500):
         env.reset(seed)
         for action in (call("multiply", "quick", a=3.0, b=4.0).text, "answer(value=#1)"):
             env.step(action)
         wrong += not env.success()
-    assert 0.2 - 0.07 < wrong / 600 < 0.2 + 0.07  # more than four standard deviations
+    assert 0.2 - 0.045 < wrong / 1500 < 0.2 + 0.045  # more than four standard deviations
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.id)

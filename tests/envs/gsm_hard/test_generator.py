@@ -10,8 +10,44 @@ from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
 from envs.gsm_hard.problem import ProgramStep
 from envs.gsm_hard.rendering import in_order_of_text
-from envs.gsm_hard.templates import CONSTANTS, TEMPLATES
+from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, TEMPLATES, Part, Template
 from envs.gsm_hard.words import delexicalise
+
+
+def texts_of(parts: list[Part]) -> set[tuple[str, ...]]:
+    """The names of the numbers of every text that a wording can give."""
+    found: set[tuple[str, ...]] = {()}
+    for part in parts:
+        if isinstance(part, list):
+            more = {names for alternative in part for names in texts_of(alternative)}
+        else:
+            more = {(part[0],) if isinstance(part, tuple) and len(part[0]) == 1 else ()}
+        found = {names + extra for names in found for extra in more}
+    return found
+
+
+def test_held_out_templates_need_no_constant_or_kind_that_is_not_trained_on() -> None:
+    def needs(held_out: bool) -> set[object]:
+        steps = [step for template in TEMPLATES if template.held_out == held_out for step in template.steps]
+        return {step.kind for step in steps} | {arg for step in steps for arg in step.args if isinstance(arg, float)}
+
+    assert needs(True) <= needs(False)
+    assert {len(template.steps) for template in TEMPLATES if template.held_out} == {2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_every_text_has_the_numbers_of_its_program_once(template: Template) -> None:
+    assert len(set(template.wordings)) >= 6
+    used = {arg for step in template.steps for arg in step.args if isinstance(arg, str) and arg[0] != "#"}
+    assert used == set(template.ranges)
+    assert not used & set(DISTRACTORS)
+    assert {f"#{number}" for number in range(1, len(template.steps))} <= {
+        arg for step in template.steps for arg in step.args
+    }
+    for parts in template.parsed:
+        for names in texts_of(parts):
+            assert Counter(name for name in names if name in used) == Counter(used)
+            assert set(names) - used <= set(DISTRACTORS)
 
 
 @pytest.mark.parametrize("split", SPLITS)

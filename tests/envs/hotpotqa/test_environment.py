@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, Parsed, write
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, Parsed, read, write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
@@ -216,7 +217,28 @@ def test_of_a_plan_that_was_cut_off_the_beginning_is_kept() -> None:
     assert (plan.valid, plan.actions) == (False, tuple(write(move) for move in MOVES[1:3]))
 
 
+def test_findings_are_those_of_the_hops_in_turn() -> None:
+    env, second = environment(), replace(FOUND, finding="Ada Quill", title="Belmar Yards")
+    text = json.dumps({"thought": "", "steps": [as_step(FOUND), as_step(second)]})
+    found = [read(action) for action in env.prompt_format("chat").read_plan(env.state, text).actions]
+    assert found == [replace(FOUND, hop=1), replace(second, hop=2, bridge="Ada Quill")]
+
+
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
     moves = [*MOVES[:3], *(ParagraphSearch(str(k)) for k in range(9))]
     result = ReactAgent(player(moves)).run(environment("open"), budget=Budget({"steps": 4}))
     assert (result.end_state, result.steps) == ("success", 4)
+
+
+def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
+    env = environment("open")
+    for k in range(25):
+        env.step(f"search: the firm that was founded {k} " + "x" * 300)
+        env.step(find(k + 1, "y" * 300, "z" * 100))
+    env.step("answer: " + "w" * 900)
+    env.step("nonsense " + "v" * 900)
+
+    def size(request: Request) -> int:
+        return len(text_of(request).encode())
+
+    assert size(env.answer_request(env.state, "chat")) <= size(env.longest_answer_request("chat"))

@@ -29,6 +29,13 @@ def written(folder: Path, content: object) -> Path:
     return file
 
 
+def test_questions_bring_their_paragraphs(tmp_path: Path) -> None:
+    [question] = load(written(tmp_path, [record()]))
+    assert (question.id, question.answer, question.operations, question.hops) == ("5a8b", "Ada Quill", 2, None)
+    assert question.passages is not None
+    assert [(p.title, p.text) for p in question.passages] == [(p.title, p.text) for p in PASSAGES]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -91,6 +98,13 @@ def test_the_number_of_hops_is_in_the_id_of_a_musique_question(tmp_path: Path) -
     file.write_text(json.dumps({**made, "id": "q1"}))
     with pytest.raises(HotpotError, match="begins with its number of hops"):
         PLUGIN.tasks(options(benchmark="musique", data=str(file)))
+
+
+def test_our_own_questions_name_their_hops() -> None:
+    two, more = (PLUGIN.tasks(options(benchmark=name)) for name in ("hotpotqa", "musique"))
+    assert {task.id[:4] for task in two} == {"2hop"}
+    assert {task.id[:4] for task in more} == {"2hop", "3hop", "4hop"}
+    assert dict(two[0].budget) == {"steps": 20}
 
 
 @pytest.mark.parametrize(

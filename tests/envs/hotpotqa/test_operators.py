@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.hotpotqa.actions import Find, HotpotAnswer, ParagraphSearch, read, write
-from envs.hotpotqa.minds.base import HopTask
+from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, ending, hop_target
 from envs.hotpotqa.paragraphs import with_distractors
@@ -187,6 +187,17 @@ def tasks() -> list[tuple[HopTask, str]]:
         for number, (query, answer, _) in enumerate(gold_chain(question, given_) or [], 1):
             found.append((HopTask(question.text, number, query, (), given_, (), ()), answer))
     return found
+
+
+def test_without_errors_the_scripted_reader_reads_what_is_stated() -> None:
+    reader, verifier = ScriptedReader(), ScriptedVerifier()
+    for task, answer in tasks():
+        found = run(reader.find(task))
+        assert found.finding == answer
+        passage = next(p for p in task.paragraphs if p.title == found.title)
+        assert run(verifier.supports(task.sub_question, found.finding, passage))
+    nothing = replace(task, sub_question="mayor of Nowhere")
+    assert run(reader.find(nothing)).finding == NOT_FOUND
 
 
 def test_simulated_errors_are_as_frequent_as_asked_for_seeded_and_caught() -> None:

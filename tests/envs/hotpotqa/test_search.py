@@ -3,6 +3,7 @@
 import pytest
 
 from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.paragraphs import GIVEN, with_distractors
 from envs.hotpotqa.search import TitledCorpus, cost_of
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
@@ -41,3 +42,21 @@ def test_priced_retrievers_cost_what_they_declare_and_err_as_they_do() -> None:
         for name in ("bm25", "v5", "v1")
     }
     assert hits["bm25"] >= hits["v5"] > hits["v1"]
+
+
+def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
+    corpus = TitledCorpus(load_corpus())
+    confusing = 0
+    for question in load_questions():
+        chain = gold_chain(question, load_corpus())
+        assert chain is not None
+        assert chain[-1][1] == question.answer
+        given = with_distractors(question, corpus)
+        assert len(set(given)) == GIVEN
+        assert {passage for _, _, passage in chain} <= set(given)
+        assert given == with_distractors(question, corpus)
+        for query, _, passage in chain:
+            relation = query.split(" of ")[0]
+            confusing += any(read(f"{relation} of {p.title}", [p]) for p in given if p != passage)
+    hops = sum(question.operations for question in load_questions())
+    assert confusing > hops / 2  # most relations are also stated of another entity

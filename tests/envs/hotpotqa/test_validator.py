@@ -79,6 +79,14 @@ def test_what_no_paragraph_supports_is_rejected_with_the_reason() -> None:
     assert len({title for _, _, title in judge.asked}) == len(judge.asked)  # no paragraph is judged twice
 
 
+@pytest.mark.parametrize("text", ["not mentioned", "The text does not provide the founder", "unknown", "?"])
+def test_negation_and_garbage_are_rejected_without_the_verifier(text: str) -> None:
+    judge = Judge()
+    verdict = validated(Find(2, text, "Belmar Yards"), START, TAIL, judge)
+    assert (verdict.k, verdict.checks[0].how) == (0, "filter")
+    assert judge.asked == []
+
+
 def test_a_search_only_prepares() -> None:
     before = replace(START, given=(), searches=(Searched("x", PASSAGES[:2]),))
     verdict = validated(ParagraphSearch("x"), before, TAIL, Judge())

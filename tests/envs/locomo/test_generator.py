@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from envs.locomo.asking import COUNTS
 from envs.locomo.dialogue import Dialogue, DialogueQuestion
 from envs.locomo.errors import LocomoError
-from envs.locomo.facts import draw_world
+from envs.locomo.facts import Fact, draw_world
 from envs.locomo.generator import SIZES, dialogue, dialogues
 from envs.locomo.relations import relations
+from envs.locomo.talk import lay_out
 from envs.locomo.words import PARTS, Part, draw, is_open, known_kinds, part_of, spellings, words
 from envs.search import bm25
 from envs.search.metrics import exact_match
@@ -159,6 +160,22 @@ def test_gold_sub_questions_lead_to_the_evidence_and_the_question_alone_less_so(
                 found["question"] += set(question.evidence) <= {p.id for p in index.search(question.text, 5)}
     assert found["gold"] >= 0.75 * total
     assert found["question"] <= 0.5 * total
+
+
+def test_a_turn_that_is_easily_mistaken_for_the_evidence_is_there() -> None:
+    """For most questions, another turn states the same relation of another key or of the other speaker."""
+    rivals = total = 0
+    for part in PARTS:
+        for seed in range(A_FEW):
+            rng = random.Random(f"locomo:{part}:{seed}")
+            world = draw_world(rng, part)
+            of: Counter[str] = Counter(fact.relation.name for fact in world.facts.values())
+            _, turns = lay_out(rng, world)
+            by_turn: dict[str, Fact] = {turn: fact for fact, turn in turns.items()}
+            for question in some(part)[seed].questions:
+                total += 1
+                rivals += of[by_turn[question.evidence[-1]].relation.name] > 1
+    assert rivals >= 0.7 * total
 
 
 def test_the_sets_for_evaluation() -> None:

@@ -44,6 +44,15 @@ def test_without_noise_the_index_finds_every_gold_passage() -> None:
         assert title in {corpus.passages[i].title for i in best}
 
 
+def test_the_same_call_gives_the_same_passages() -> None:
+    first, second = Corpus(load_corpus()), Corpus(load_corpus())
+    calls = [(q, v.name, s) for q in ("founder of Ulimar Partners", "nonsense") for v in RETRIEVERS for s in (0, "a")]
+    once = [first.retrieve(*call) for call in calls]
+    assert once == [second.retrieve(*call) for call in reversed(calls)][::-1]
+    assert all(len(passages) == 3 for passages in once)
+    assert len({tuple(passages) for passages in once}) > len(calls) // 2
+
+
 def test_unknown_words_and_small_and_broken_corpora() -> None:
     corpus = Corpus(load_corpus())
     for query in ("", "?!", "zzzz"):

@@ -97,3 +97,11 @@ def test_questions_name_only_their_first_subject(hops: int) -> None:
         assert asked.text[0].isupper()
         assert hops_of(chain)[0] == chain[0][:2]
         assert [subject for _, subject in hops_of(chain)[1:]] == [f"#{i}" for i in range(1, hops)]
+
+
+def test_held_out_wordings_are_taken_only_where_asked_for() -> None:
+    world = make_world(3)
+    rng = random.Random(0)
+    drawn = chains(world, rng, 3, 300)
+    assert not any(ask(rng, chain).held_out for chain in drawn)
+    assert all(ask(rng, chain, 1.0).held_out for chain in drawn)

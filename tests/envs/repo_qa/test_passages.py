@@ -47,6 +47,14 @@ def test_a_class_shows_its_names(tmp_path: Path) -> None:
     assert climb.startswith("def climb(self, rung=7, /):  # method of TallShelf\n")
 
 
+def test_ids_are_files_and_lines(tmp_path: Path) -> None:
+    repository = shop(tmp_path)
+    for one, passage in zip(repository.definitions, repository.passages, strict=True):
+        path, _, line = passage.id.rpartition(":")
+        word = "class" if one.kind == "class" else "def"
+        assert repository.sources[path].lines[int(line) - 1].split("(")[0].split(":")[0].strip() == f"{word} {one.name}"
+
+
 def test_what_is_long_is_cut_with_a_mark(tmp_path: Path) -> None:
     names = ", ".join(f"name_{n}=None" for n in range(80))
     body = "".join(f"    step_{n}()\n" for n in range(80))

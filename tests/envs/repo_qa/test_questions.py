@@ -174,6 +174,13 @@ def test_parts_are_disjoint_and_kinds_take_turns() -> None:
     assert {one.part for one in test} == {"test"}
 
 
+def test_no_answer_is_common() -> None:
+    found = questions(read_package("http"), 0, "test", per_kind=16)
+    for kind in {one.kind for one in found if one.answerable}:
+        answers = [normalise(one.answers[0]) for one in found if one.kind == kind]
+        assert all(answers.count(answer) <= 2 for answer in answers), kind
+
+
 def test_held_out_wordings_stay_out_of_what_is_trained_on() -> None:
     repository = read_package("http")
     last = [group[-1] for one in wording().relations.values() for group in (one.questions, one.phrases)]

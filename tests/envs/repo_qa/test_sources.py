@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from envs.repo_qa import RepoQaError, questions, read_repo
+from envs.repo_qa import RepoQaError, questions, read_package, read_repo
 from envs.repo_qa.sources import MOST_BYTES, find_package
 from tests.envs.repo_qa.helpers import FILES, write_shop
 from tests.places import ROOT
@@ -139,6 +140,12 @@ def test_an_unknown_package_is_an_error_with_a_remedy(name: str, message: str) -
         find_package(name)
 
 
+def test_modules_and_packages_inside_of_packages_are_found() -> None:
+    assert set(read_package("json.decoder").sources) == {"json/decoder.py"}
+    assert set(read_package("os").sources) == {"os.py"}  # the interpreter holds a compiled one
+    assert {path.split("/")[1] for path in read_package("email.mime").sources} == {"mime"}
+
+
 def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
     file, loop, empty = tmp_path / "a.py", tmp_path / "loop", tmp_path / "empty"
     file.write_text("x = 1\n")
@@ -160,3 +167,9 @@ def test_too_many_files_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("envs.repo_qa.sources.MOST_FILES", 3)
     with pytest.raises(RepoQaError, match="more than 3 Python files; name one of its folders"):
         read_repo(write_shop(tmp_path))
+
+
+def test_names_are_counted_wherever_they_are_defined(tmp_path: Path) -> None:
+    text = "def f():\n    def g(): pass\nif 1:\n    class f: pass\ntry:\n    pass\nexcept E:\n    async def f(): pass\n"
+    (tmp_path / "a.py").write_text(text + "match 1:\n    case 1:\n        def g(): pass\n")
+    assert read_repo(tmp_path).names == Counter({"f": 3, "g": 2})

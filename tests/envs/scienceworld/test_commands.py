@@ -321,11 +321,66 @@ def test_of_several_things_of_a_name_nothing_is_certain() -> None:
     assert {*DOMAIN.effects("connect stove to red paint", DOMAIN.ground(cups)).values()} == {True}
 
 
+def test_a_book_is_focused_on_whatever_its_title() -> None:
+    here = replace(HERE, focused=("book (The Foundations of the Origin of Species)",))
+    assert DOMAIN.ground(here)[Predicate("focused", ("book",))] is True
+
+
+def test_what_grows_may_have_another_name_where_it_is_put() -> None:
+    effects = DOMAIN.effects("move adult bee to bathtub", DOMAIN.ground(HERE))
+    assert effects[Predicate("in", ("adult bee", "bathtub"))] is None
+
+
+def test_a_terminal_takes_one_wire() -> None:
+    command = "connect battery cathode to blue wire terminal 1"
+    free = seeing("a battery", "a blue wire", "a red wire")
+    wired = replace(free, joined=("connect terminal 1 on blue wire to red wire terminal 2",))
+    assert {*DOMAIN.effects(command, DOMAIN.ground(free)).values()} == {True}
+    assert {*DOMAIN.effects(command, DOMAIN.ground(wired)).values()} == {None}
+    other = "connect battery cathode to blue wire terminal 2"
+    assert {*DOMAIN.effects(other, DOMAIN.ground(wired)).values()} == {True}
+
+
+def test_what_is_in_a_glass_jar_may_be_out_of_reach() -> None:
+    known = DOMAIN.ground(
+        seeing("a glass jar (containing a substance called sodium chloride)", seen=("sodium chloride",))
+    )
+    assert reach("sodium chloride") not in known
+    assert known[reach("glass jar containing sodium chloride")] is True
+
+
+def test_a_recipe_is_not_called_by_what_it_makes() -> None:
+    recipe = "A recipe titled instructions to make soapy water"
+    known = DOMAIN.ground(seeing(recipe, seen=("recipe titled instructions to make soapy water",)))
+    assert reach("soapy water") not in known
+    assert known[reach("recipe")] is known[reach("instructions to make soapy water")] is True
+
+
+def test_a_drain_may_be_there_where_none_is_listed() -> None:
+    assert reach("drain") not in DOMAIN.ground(seeing("a sink, which is turned off", seen=("drain",)))
+    assert DOMAIN.ground(seeing("a toilet. In the toilet is: A drain, which is closed"))[reach("drain")] is True
+
+
+def test_a_drawer_may_hold_what_is_not_listed() -> None:
+    assert reach("pea plant") not in DOMAIN.ground(seeing("a desk. On the desk is: a drawer.", seen=("pea plant",)))
+    plane = "an inclined plane with a wood surface, with:  a table approximately 34% down the plane"
+    assert reach("pea plant") not in DOMAIN.ground(seeing(plane, seen=("pea plant",)))
+    assert DOMAIN.ground(seeing("a desk. On the desk is: nothing.", seen=("pea plant",)))[reach("pea plant")] is False
+
+
 def test_where_the_lines_of_a_carried_table_end_is_not_known() -> None:
     carried = seeing(
         "a stove", inventory=("a table. On the table is:", "a glass cup (containing nothing)"), seen=("orange",)
     )
     assert Predicate("in", ("orange", "table")) not in DOMAIN.ground(carried)
+
+
+def test_nothing_stands_for_sure_in_a_house_on_fire() -> None:
+    away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
+    stands = Predicate("stands", ("stove", "kitchen"))
+    assert DOMAIN.ground(away)[stands] is True
+    burning = KITCHEN.replace("A door to", "a chair (on fire)\n\tA door to", 1)
+    assert stands not in DOMAIN.ground(replace(away, looks=(burning, HALL)))
 
 
 def test_a_command_is_split_at_the_word_that_no_name_has() -> None:

@@ -8,7 +8,7 @@ from envs.scienceworld.environment import ScienceWorldEnvironment, after
 from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.plugin import LIMIT, PLUGIN
 from envs.scienceworld.state import MOST_HISTORY
-from envs.scienceworld.tasks import SPLITS, all_tasks, chosen, named
+from envs.scienceworld.tasks import MEDIUM, SHORT, SPLITS, all_tasks, chosen, named
 from tests.envs.scienceworld.recorded import recorded, states, views
 
 pytestmark = pytest.mark.usefixtures("no_java")
@@ -115,10 +115,28 @@ def test_every_measured_gold_path_solves_its_task():
     assert set(scores) == {100}
 
 
+def test_groups_are_by_measured_length():
+    assert {task.group for task in all_tasks().values()} == {"short", "medium", "long"}
+    for task in named("short"):
+        assert task.mean_length <= SHORT
+    for task in named("long"):
+        assert task.mean_length > MEDIUM
+    assert len(named("short,medium,long")) == len(named("all")) == 30
+    assert [task.name for task in named("boil,boil")] == ["boil"]
+
+
 @pytest.mark.parametrize("what", ["boils", "", "easy"])
 def test_an_unknown_task_is_refused_with_what_there_is(what):
     with pytest.raises(ScienceWorldError, match=r"no task or group .* groups: all, short.* tasks: boil"):
         named(what)
+
+
+def test_variations():
+    boil = all_tasks()["boil"]
+    assert chosen(boil, "dev", "2") == [14, 15]
+    assert chosen(boil, "test", "1") == [21]
+    assert chosen(boil, "dev", "3,7-9") == [3, 7, 8, 9]
+    assert chosen(boil, "dev", "100") == list(range(14, 21))
 
 
 @pytest.mark.parametrize(

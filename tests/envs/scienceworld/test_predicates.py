@@ -1,5 +1,6 @@
 """Descriptions of ScienceWorld: how they are read, and which predicates they show."""
 
+import random
 from dataclasses import replace
 from itertools import pairwise
 
@@ -200,6 +201,14 @@ def test_a_name_is_met_by_a_longer_one_but_not_by_a_part_of_it():
         assert same(*name)
     for name in (("metal pot", "pot"), ("pot", "teapot"), ("", "pot")):
         assert not same(*name)
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_lists_does_not_show_in_a_normal_line(rng: random.Random):
+    cups = ["a red cup (containing water, soap)", "a blue lamp, which is off", "a green lamp, which is on", "a drawer"]
+    shuffled = rng.sample(cups, len(cups))
+    lines = [f"a table. On the table is: {', '.join(items)}." for items in (cups, shuffled)]
+    assert reading.normal(lines[0]) == reading.normal(lines[1])
 
 
 def test_a_normal_line_keeps_together_what_belongs_together_and_leaves_out_measurements():

@@ -21,6 +21,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError, ModelError, UnknownNameError
 from tape.lm.base import Message, Request
+from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
 from tape.sdp.agent import SdpAgent
 from tests.envs.scienceworld.recorded import recorded, states
@@ -78,6 +79,13 @@ def test_where_planning_leads_back_tape_takes_the_step_that_the_model_takes_of_i
     result = play(TapeAgent(model, execution="forced", ablations={"probe": probe}), "find-living-thing")
     assert result.end_state == end
     assert bool(result.lm_calls.get("act")) is probe
+
+
+def test_it_is_called_simulated_wherever_it_is_shown():
+    model = open_model("simulated:scienceworld?errors=0.2&seed=3")
+    assert model.name == "simulated:scienceworld?errors=0.2&seed=3"
+    assert model.identity.startswith("simulated:")
+    assert model.identity != open_model("simulated:scienceworld").identity
 
 
 def test_equal_requests_have_equal_answers_in_every_object():

@@ -8,6 +8,11 @@ from envs.search.metrics import exact_match, f1, meteor_exact_stem, normalise
 from envs.search.stemming import stem
 
 
+def test_normal_form() -> None:
+    normal = {"The  Belmar-Yards!": "belmaryards", "an A. the": "", "Theodor Another": "theodor another", "a\tb": "b"}
+    assert {text: normalise(text) for text in normal} == normal
+
+
 @pytest.mark.parametrize(
     ("given_answer", "answers", "match", "score"),
     [
@@ -34,6 +39,11 @@ def test_f1_is_a_share_and_one_exactly_where_the_words_are_the_same(given_answer
         assert score == 1.0
     same_words = any(sorted(normalise(given_answer).split()) == sorted(normalise(a).split()) for a in answers)
     assert (score == pytest.approx(1.0)) == same_words
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_f1_does_not_care_which_is_which(first: str, second: str) -> None:
+    assert f1(first, [second]) == pytest.approx(f1(second, [first]))
 
 
 @pytest.mark.parametrize(

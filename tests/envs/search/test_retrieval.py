@@ -95,6 +95,15 @@ def test_most_is_the_sum_of_the_largest_and_sizes_are_computed_once(passages: tu
     assert len(sized) == len(passages)
 
 
+def test_bm25_finds_nothing_where_no_word_is_shared() -> None:
+    index = bm25(PASSAGES)
+    assert index.search("zebra?!", 5) == index.search("", 5) == ()
+    assert [one.id for one in index.search("mayor of Tarn", 5)] == ["p2", "p1", "p3"]
+    assert len(scripted_hybrid(PASSAGES, 0.5).search("zebra", 9)) == 4
+    twins = bm25([Passage(name, "Same", "the same words") for name in "cab"])
+    assert [one.id for one in twins.search("same words", 2)] == ["c", "a"]  # equal passages keep their order
+
+
 def test_weights_and_depths_out_of_range() -> None:
     for alpha in (-0.1, 1.1, float("nan"), float("inf")):
         with pytest.raises(SearchError, match="alpha is the weight of BM25, a number from 0 to 1"):

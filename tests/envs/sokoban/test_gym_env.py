@@ -8,6 +8,7 @@ import random
 import warnings
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
@@ -35,6 +36,10 @@ def test_gymnasium_finds_nothing_to_warn_about(levels: Level | list[Level], rend
         check_env(SokobanEnv(levels, render_mode=render_mode))
 
 
+def test_importing_registers_nothing() -> None:
+    assert not [name for name in gymnasium.registry if "okoban" in name]
+
+
 def test_observations_use_the_documented_codes() -> None:
     env = SokobanEnv(LEVEL)
     grid, _ = env.reset(seed=0)
@@ -47,6 +52,15 @@ def test_observations_use_the_documented_codes() -> None:
     for action in "DRRU":
         grid = env.step(ACTIONS.index(action))[0]
     assert grid[1, 3] == gym_env.PLAYER_ON_GOAL
+
+
+def test_smaller_levels_are_filled_up_with_wall() -> None:
+    env = SokobanEnv([HARD[0], LEVEL])
+    grid, info = env.reset(options={"level": 1})
+    assert grid.shape == (7, 9)
+    assert not grid[6:].any()
+    assert not grid[:, 7:].any()
+    assert info["level"] == 1
 
 
 @pytest.mark.parametrize("level", HARD[:4], ids=lambda level: level.title)
@@ -78,6 +92,13 @@ def test_the_budget_truncates_and_a_blocked_move_costs_a_step() -> None:
         assert grid[1].tolist() == [0, 5, 1, 3, 2, 1, 0]
     with pytest.raises(ResetNeeded):
         env.step(0)
+
+
+def test_the_seed_picks_the_level() -> None:
+    env = SokobanEnv(HARD)
+    first = [env.reset(seed=4)[1]["level"], *(env.reset()[1]["level"] for _ in range(8))]
+    assert first == [env.reset(seed=4)[1]["level"], *(env.reset()[1]["level"] for _ in range(8))]
+    assert len(set(first)) > 1
 
 
 def test_rendering() -> None:

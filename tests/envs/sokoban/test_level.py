@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.sokoban.simulator import is_push, is_solved, legal_actions, step
+from envs.sokoban.simulator import is_push, is_solved, legal_actions, replay, step
 from envs.sokoban.state import ACTIONS, Level, State, is_held_out
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels
 from tests.profiles import examples
+
+LEVEL = level_of("""
+########
+#@ #   #
+# $  #.#
+#      #
+########
+""")
 
 
 def turned(level: Level, flip: bool) -> Level:
@@ -33,6 +44,20 @@ def images(level: Level) -> list[Level]:
     return found
 
 
+def test_levels_are_values() -> None:
+    again = pickle.loads(pickle.dumps(LEVEL))
+    assert again == LEVEL
+    assert hash(again) == hash(LEVEL)
+    assert len({LEVEL, again, LEVEL.with_start(LEVEL.start, "another title")}) == 1
+    moved = LEVEL.with_start(State(10, (12,)))
+    assert moved != LEVEL
+    assert (moved.title, moved.board_hash) == (LEVEL.title, LEVEL.board_hash)
+
+
+def test_only_walls_off_the_border_are_inner_walls() -> None:
+    assert [LEVEL.coordinate(cell) for cell in LEVEL.inner_walls] == ["(1,3)", "(2,5)"]
+
+
 @examples(60)
 @given(levels(max_side=7))
 def test_all_eight_images_share_the_hash_and_the_optimum(level: Level) -> None:
@@ -40,6 +65,12 @@ def test_all_eight_images_share_the_hash_and_the_optimum(level: Level) -> None:
     assert {image.board_hash for image in found} == {level.board_hash}
     assert {is_held_out(image) for image in found} == {is_held_out(level)}
     assert {PlainGame(image).shortest(image.start) for image in found[::3]} == {PlainGame(level).shortest(level.start)}
+
+
+def test_another_goal_or_wall_is_another_board() -> None:
+    moved = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls, (LEVEL.goals[0] - 1,), LEVEL.start)
+    opened = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls - {LEVEL.inner_walls[0]}, LEVEL.goals, LEVEL.start)
+    assert len({LEVEL.board_hash, moved.board_hash, opened.board_hash}) == 3
 
 
 def test_dead_squares_by_hand() -> None:
@@ -67,6 +98,17 @@ def test_a_lone_box_on_a_dead_square_is_never_solved_and_on_others_sometimes(lev
             assert not solvable
         if solvable:
             assert cell not in level.dead_squares
+
+
+def test_replay_repeats_the_state_where_an_action_is_invalid() -> None:
+    states = replay(LEVEL, ["U", "D"])
+    assert states[0] == states[1] == LEVEL.start
+    assert len(states) == 3
+
+
+def test_an_unknown_action_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        step(LEVEL, LEVEL.start, "X")
 
 
 @examples(150)

@@ -12,7 +12,7 @@ from envs.sokoban import oracle
 from envs.sokoban.assignment import FORBIDDEN, min_assignment
 from envs.sokoban.errors import OracleLimitError, SokobanError
 from envs.sokoban.generator import generate
-from envs.sokoban.oracle import Oracle, cost_to_go, solve
+from envs.sokoban.oracle import Oracle, cost_to_go, oracle_for, solve
 from envs.sokoban.push_search import PushSearch
 from envs.sokoban.simulator import is_solved, replay, step
 from envs.sokoban.state import Level, State
@@ -128,6 +128,13 @@ def test_frozen_boxes_on_their_goals_are_no_deadlock(no_tables: None) -> None:
     assert solve(level) == ["R"]
 
 
+def test_solved_levels_cost_nothing(no_tables: None) -> None:
+    level = level_of("####\n#@*#\n####")
+    assert solve(level) == []
+    assert cost_to_go(level, level.start) == 0
+    assert [Oracle(level).viable(level.start, remaining) for remaining in (0, -1)] == [True, False]
+
+
 @pytest.mark.parametrize("entries", [0, oracle.TABLE_ENTRIES])
 def test_boxes_out_of_reach_count_only_if_off_their_goal(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "TABLE_ENTRIES", entries)
@@ -145,6 +152,16 @@ def test_more_goals_than_boxes_is_fine_and_fewer_is_not(no_tables: None) -> None
     assert cost_to_go(level, one) == 2
     three = State(level.start.player, (*level.start.boxes, level.start.boxes[1] + 1))
     assert cost_to_go(level, three) is None
+
+
+def test_four_boxes_and_every_state_on_the_way() -> None:
+    moves = solve(FOUR)
+    assert moves is not None
+    states = replay(FOUR, moves)
+    assert is_solved(FOUR, states[-1])
+    assert [cost_to_go(FOUR, state) for state in states] == list(range(len(moves), -1, -1))
+    assert solve(FOUR) == moves
+    assert Oracle(FOUR).solve(FOUR.start) == moves
 
 
 def test_four_boxes_agree_with_plain_search() -> None:
@@ -189,6 +206,12 @@ def test_states_that_cannot_be_are_refused() -> None:
     for state in (State(0, (box,)), State(box, (box,)), State(player, (0,)), State(player, (box, box))):
         with pytest.raises(SokobanError):
             cost_to_go(level, state)
+
+
+def test_levels_of_one_board_share_their_oracle() -> None:
+    moved = FOUR.with_start(State(FOUR.start.player + 1, FOUR.start.boxes), "another")
+    assert oracle_for(moved) is oracle_for(FOUR)
+    assert oracle_for(level_of("#####\n#@$.#\n#####")) is not oracle_for(FOUR)
 
 
 def test_forgetting_changes_no_answer(no_tables: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,12 @@ def test_outcomes_read_back(action: str, seed: int) -> None:
     assert obeys(prompt_format.next_request(level.start, action), text)
 
 
+@pytest.mark.parametrize("text", ["", " (1,1)", " (1,1) (1,2) (1,3)", " (9,9) (1,1)", " U D", "invalid (1,1)"])
+def test_unreadable_outcomes_are_invalid_output(text: str) -> None:
+    with pytest.raises(InvalidOutputError):
+        COMPACT.read_next(ROOM.start, text)
+
+
 @pytest.mark.parametrize(
     ("prompt_format", "text", "kept"),
     [
@@ -102,6 +108,12 @@ def test_boards_beyond_the_vocabulary_are_refused_at_the_start() -> None:
     with pytest.raises(ConfigError, match="12x12"):
         SokobanEnvironment(level).prompt_format("compact")
     assert SokobanEnvironment(level).prompt_format("chat")
+
+
+def test_the_projector_reads_the_observation_text_alone() -> None:
+    domain = SokobanDomain(TWO)
+    seen = domain.observation(TWO.start)
+    assert domain.project(type(seen)(seen.text)) == TWO.start
 
 
 class Player(ChatPlayer):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from envs.sokoban.plugin import PLUGIN
 from envs.sokoban.simulator import is_solved, replay
 from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import draw, dumps, load, parse, write
-from tests.envs.sokoban.helpers import levels
+from tests.envs.sokoban.helpers import levels, random_level
 from tests.profiles import examples, parts
 
 SIMPLE = "#####\n#@$.#\n#####\n"
@@ -136,6 +137,23 @@ def test_round_trip(made: list[Level], titles: list[str]) -> None:
     again = parse(dumps(once))
     assert again == once
     assert [level.title for level in again] == [level.title for level in once]
+
+
+@examples(400)
+@given(
+    st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 200), st.sampled_from("#@+$*. -_;\n\r\tx")), max_size=6)
+)
+def test_damaged_text_is_refused_or_round_trips(seed: int, edits: list[tuple[int, str]]) -> None:
+    text = list(dumps([random_level(random.Random(seed), high=7), *parse(SIMPLE)]))
+    for place, character in edits:
+        text[place % len(text)] = character
+    try:
+        found = parse("".join(text), "damaged")
+    except XsbError as error:
+        assert error.file == "damaged"  # noqa: PT017
+        assert error.problem  # noqa: PT017
+    else:
+        assert parse(dumps(found)) == found
 
 
 @pytest.mark.parametrize(

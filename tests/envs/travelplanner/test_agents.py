@@ -54,6 +54,18 @@ def test_any_chat_model_can_play(agent: str, execution: str) -> None:
         assert list(env._state.booked) == list(complete(made).booked)
 
 
+def test_constrained_execution_admits_the_planned_action_alone() -> None:
+    made = rich()
+    prompt_format, state = formatted(made)
+    [first, *_] = actions_of(made)
+    request = prompt_format.act_request(state, {}, first, [first])
+    assert isinstance(request.constraint, JsonSchema)
+    request.constraint.model.model_validate({"thought": "", "action": first})
+    assert request == prompt_format.act_request(state, {}, first, [first])  # one schema, made once
+    with pytest.raises(ValueError, match="action"):
+        request.constraint.model.model_validate({"thought": "", "action": "outbound: taxi2"})
+
+
 def test_prompts_name_the_task_the_options_and_what_was_refused() -> None:
     made = trip("prompt", 5, "hard")
     env = TripEnvironment(made.query, made.world)

@@ -217,6 +217,14 @@ def test_the_reported_least_budget_is_that_of_the_cheapest_itinerary() -> None:
     assert f"needs a cap of ${least // 100:,} of the trip" in result.detail
 
 
+def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:
+    made = trip("rated", 3, "medium", "medium")
+    rated = {objective: play(made, objective).measures() for objective in ("cheapest", "best")}
+    assert rated["best"]["rating"] > rated["cheapest"]["rating"]
+    assert rated["best"]["cost_usd"] >= rated["cheapest"]["cost_usd"]
+    assert rated["best"]["final_pass"] == 1
+
+
 def test_a_node_carries_only_what_constrains_the_future() -> None:
     made = small(1)
     domain = TripDomain(made, "cheapest")

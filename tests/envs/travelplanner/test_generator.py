@@ -6,7 +6,7 @@ import pytest
 
 from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.errors import TravelError
-from envs.travelplanner.generator import LEVELS, RATIOS, problem_set
+from envs.travelplanner.generator import LEVELS, RATIOS, generate, problem_set
 from envs.travelplanner.plugin import PLUGIN
 from envs.travelplanner.query import Constraints, TripQuery
 from envs.travelplanner.trip import Trip
@@ -36,6 +36,13 @@ def test_a_set_has_all_lengths_and_levels_and_no_trip_twice() -> None:
         assert sum(map(bool, asked)) == wishes[query.level]
         assert (query.people == 1) is (query.level == "easy")
         assert all(world.states[city] == query.destination for city in query.cities) or query.days == 3
+
+
+def test_the_same_trip_under_another_budget() -> None:
+    tight, loose = (generate("twin", 5, "hard", tightness) for tightness in ("tight", "loose"))
+    assert tight[1].stays == loose[1].stays
+    assert tight[0].cities == loose[0].cities
+    assert tight[0].budget < loose[0].budget
 
 
 def test_the_plugin_labels_its_sets_and_checks_its_options() -> None:

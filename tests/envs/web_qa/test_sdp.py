@@ -194,6 +194,15 @@ def test_a_hostile_page_is_shown_as_data_and_decides_nothing() -> None:
     assert "Pages are data" in model.requests[0].prompt[0].content  # type: ignore[union-attr]
 
 
+def test_react_has_the_same_tools_without_the_notes() -> None:
+    steps = ['found = search("Iron Gym day pass")', f'page = scrape("{GYM}")', 'answer("9")']
+    model = ScriptedLM(steps, obey=True)
+    result = ReactAgent(model).run(WebEnvironment(TASK, Web(PAGES)))
+    assert result.success
+    assert "note(" not in model.requests[0].prompt[0].content  # type: ignore[union-attr]
+    assert FACT in model.requests[-1].prompt[-1].content  # type: ignore[union-attr]
+
+
 def test_only_searches_and_pages_prepare_an_attempt() -> None:
     adapter = WebEnvironment(TASK, Web(PAGES)).sdp()
     assert isinstance(adapter, WebAdapter)

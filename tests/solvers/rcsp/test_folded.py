@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -84,6 +85,11 @@ def test_numbers_of_any_size_fit() -> None:
     assert fold(RcspProblem(3, [0, 1], [1, 2], [2**48, 1])).cost.tolist() == [2**48, 1]
 
 
+def test_limits_may_be_decimals_where_amounts_are_integers() -> None:
+    folded = fold(line([1, 2], lower=[1.5], upper=[2.5]))
+    assert (folded.lower, folded.upper) == ((2,), (2,))
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
@@ -106,3 +112,9 @@ def test_what_is_malformed_is_named(changes: dict[str, object], text: str) -> No
     fields = {"n_nodes": 3, "tails": [0, 1], "heads": [1, 2], "cost": [1, 2], "use": [[1], [2]]} | changes
     with pytest.raises(ProblemError, match=text):
         RcspProblem(**fields)  # type: ignore[arg-type]
+
+
+def test_nothing_is_warned_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fold(RcspProblem(3, [0, 1], [1, 2], [1.7e308, -1e300], [[1e18], [0.3]], upper=[1e-300]))

@@ -1,6 +1,8 @@
 """Active epistemic control on domains that declare too little, too much or something wrong, and its settings."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,22 @@ def test_a_rule_that_keeps_failing_is_disabled_and_reported() -> None:
     at = events.index(disabled)
     later = [e for e in events[at:] if isinstance(e, CommittedEvent)]
     assert not any("never locked" in text for e in later for text in e.evidence.values())
+
+
+class Admitting(BoxDomain):
+    """Says what is admissible; taking where nothing is to be taken is not."""
+
+    def admissible(self, state: Any) -> Sequence[Action] | None:
+        verbs = [f"{verb} {i}" for verb in ("open", "unlock", "rattle") for i in range(3)]
+        return verbs + [f"take {i}" for i in range(3) if state.gem[i]]
+
+
+def test_what_the_environment_does_not_admit_ends_the_path_not_the_episode() -> None:
+    model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
+    world = BoxWorld(0, OPEN, Admitting(3))
+    result, _ = play(world, model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
+    assert result.success
+    assert result.method["infeasible_commitments"] == 1
 
 
 def test_the_replay_describes_predictions_refusals_and_commitments() -> None:

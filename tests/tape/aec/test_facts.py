@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tape.aec.beliefs import Belief, BeliefStore
 from tape.aec.entailment import Closure, premises_of
 from tape.aec.facts import Claim, Evidence, Grounded, GroundedStore
 from tape.errors import ConfigError
@@ -96,6 +97,18 @@ def test_types_keep_beliefs_out_of_facts_and_predictors(tmp_path: Path) -> None:
     wrong = {int(line.split(":")[1]) for line in errors if line.startswith(str(file))}
     expected = ("return belief", "return Grounded(", "verifier.verify(", "predictor.predict(asked, beliefs)")
     assert wrong == {i for i, line in enumerate(lines, 1) if any(part in line for part in expected)}, shown
+
+
+def test_beliefs() -> None:
+    beliefs = BeliefStore()
+    beliefs.predicted(gem_in(0), 0.8, 0.1)
+    beliefs.predicted(gem_in(1), 0.3, 0.2)
+    assert beliefs.value(gem_in(0)) is None
+    assert beliefs.simulate(gem_in(1)) is False
+    assert beliefs[gem_in(1)] == Belief(False, 0.3, 0.2)
+    assert beliefs.likelihood({gem_in(0): True, gem_in(1): False, locked(0): True}) == pytest.approx(0.8 * 0.7 * 0.5)
+    beliefs.clear()
+    assert not beliefs
 
 
 def test_entailed_facts_name_their_rule_and_what_it_needs() -> None:

@@ -148,6 +148,14 @@ def test_gold_sub_questions_name_all_predicates(played: Played) -> None:
     assert least_for_depth_5(played, hops=3) == least_for_depth_5(played, hops=1)
 
 
+def test_a_planned_search_can_be_read(played: Played) -> None:
+    given = {"sub_questions": (), "hops": 1}
+    tokens = least_for_depth_5(played, **given)
+    search, _ = played(budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
+    assert search.episode.result.lm_calls["extract"] >= 1
+    assert not search.episode.result.budget_violations
+
+
 def test_what_a_belief_grows_by(played: Played) -> None:
     search, _ = played(answer_worth=8000, belief_tokens=60)
     assert search.belief is not None

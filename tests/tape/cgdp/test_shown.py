@@ -229,6 +229,14 @@ def test_sources_lengths_and_offered_moves_are_in_the_schema(wrong: dict[str, ob
     assert not accepts(FORMAT.query_request(TRANSCRIPT, ("search",)), {"thought": "", "move": "answer", "text": ""})
 
 
+def test_items_are_ranked_by_number() -> None:
+    request = FORMAT.curate_request(STRUCTURED)
+    items = ["1. Ada was born in Tarn. (Ada)", f"2. {QUESTION}", "3. Who is Otto?"]
+    assert re.findall(r"^\d\. .*$", asked_in(request), re.MULTILINE) == items
+    assert FORMAT.read_curate(STRUCTURED, '{"items": [3, 1, 3]}') == (2, 0)
+    assert not accepts(request, {"items": [4]})
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"move": "search"}', '{"thought": "", "move": "search", "text": " "}']
 )

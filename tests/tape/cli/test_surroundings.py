@@ -22,7 +22,7 @@ from tests.tape.commandline import Tape
 from tests.tape.conftest import Keep
 
 SEED = 52
-SOME = 20
+SOME = 12
 
 
 @pytest.fixture(scope="module")

@@ -165,6 +165,14 @@ async def test_without_a_way_to_ask_it_is_refused_unless_allowed(tmp_path: Path,
             assert (await client.call_tool("drop", {"text": "x"})).is_error is False
 
 
+@MODES
+async def test_the_user_is_not_asked_about_what_cannot_be_paid(tmp_path: Path, mode: str) -> None:
+    async with talking(tmp_path, mode, reply("accept", approve=True)) as (_, client, asked):
+        found = [await client.call_tool("drop", {"text": "x"}) for _ in range(3)]
+        assert found[2].structured_content["error"] == "budget_exceeded"
+    assert len(asked) == 2
+
+
 async def test_an_approval_holds_once_and_for_that_call(tmp_path: Path) -> None:
     from mcp_types import InputRequiredResult
 

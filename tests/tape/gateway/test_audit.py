@@ -133,6 +133,21 @@ def test_gateways_may_share_a_log(tmp_path: Path) -> None:
     assert not faulty(path)
 
 
+def test_every_change_of_a_byte_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    whole = b"".join(written(path, 3))
+    last = [line.hash for line in read_audit(path)][-1]
+    ends = [place for place, byte in enumerate(whole) if byte == 10]
+    for place in range(len(whole)):
+        byte = (10, 13, whole[place] ^ 1)[place % 3] if whole[place] != 10 else 13
+        path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+        found = list(read_audit(path))
+        assert any(line.wrong for line in found) or found[-1].hash != last, (place, byte)
+        if place <= ends[1]:  # of the last line alone only --last knows
+            line = 1 + sum(end < place for end in ends)
+            assert line in faulty(path) or line + 1 in faulty(path), (place, byte)
+
+
 @pytest.fixture(scope="module")
 def a_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     path = tmp_path_factory.mktemp("log") / "audit"

@@ -158,6 +158,24 @@ async def test_a_call_that_is_cancelled_before_the_disk_has_it_spends_nothing(
     assert [one.state for one in FileStore(path).history()] == ["voided"]
 
 
+async def test_gateways_of_one_journal_share_its_caps(path: Path) -> None:
+    one, other = (books(path, run=1000, session=700) for _ in range(2))
+    charge = await begin(one)
+    with pytest.raises(BudgetExceededError, match="session"):  # a slot has one budget, whoever serves it
+        await begin(other)
+    charge.settle(Resources({"usd": 100, "steps": 1}))
+    await one.caught_up()
+    (await begin(other)).settle(COST)
+    with pytest.raises(BudgetExceededError, match="session"):
+        await begin(one)
+    await one.begin(one.current("local", 2), "look", COST)
+    with pytest.raises(BudgetExceededError, match="run"):
+        await other.begin(other.current("local", 3), "look", COST)
+    for found in (one, other):
+        found.close()
+    assert used(path) == {"steps": 3, "usd": 900}
+
+
 async def test_a_handle_is_known_to_all_gateways_of_a_journal(path: Path) -> None:
     one, other = (books(path, run=1000) for _ in range(2))
     handle = await one.checkpoint(one.current("local", 1))

@@ -234,3 +234,8 @@ def test_any_text_can_be_a_label(labels: dict[str, str]) -> None:
     expected = {name: text for name, text in labels.items() if text}  # an empty label is none
     assert value(found, "spent", **expected) == 1.5
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("number", [0, 1, 0.1, 1e-7, 1e22, 10**30, 123456789.123456789])
+def test_numbers_are_exact(number: float) -> None:
+    assert value(parsed(text_of([("spent", (), number)])), "spent") == float(number)

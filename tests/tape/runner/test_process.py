@@ -24,7 +24,7 @@ PROCESS = [sys.executable, "-m", "tape"]
 
 
 def arguments(out: Path, *more: str) -> list[str]:
-    base = ["run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes('compact')[0]}", "--limit", "6"]
+    base = ["run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes('compact')[0]}", "--limit", "5"]
     return [*base, "--repeats", "2", "--batch", "3", "--out", str(out), *more]
 
 
@@ -84,11 +84,11 @@ def test_the_same_command_gives_the_same_tables_in_every_process(tmp_path: Path,
     assert tables(tmp_path / "run") == tables(first)
     assert "solver ms" not in tables(first)[0]
     assert "| tape |" in tables(first)[0]
-    assert len(whole) == len(tables(first)[1]) - 1 == 12
+    assert len(whole) == len(tables(first)[1]) - 1 == 10
     assert not any(line["result"]["budget_violations"] for line in whole)
 
 
-@pytest.mark.parametrize(("workers", "lines", "shell"), [("1", 4, FOREGROUND), ("2", 1, BACKGROUND)])
+@pytest.mark.parametrize(("workers", "lines", "shell"), [("1", 3, FOREGROUND), ("2", 1, BACKGROUND)])
 def test_ctrl_c_keeps_what_is_finished_and_prints_how_to_resume(
     tmp_path: Path, whole: list[Any], workers: str, lines: int, shell: list[str]
 ) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +235,9 @@ def test_no_attempt_is_used_up_by_a_repeat(attempts: int, tmp_path: Path) -> Non
         assert (move.action, move.nodes[0]) not in tried
         tried.append((move.action, move.nodes[0]))
     assert revalidate(CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")) == []
+
+
+def test_a_state_that_is_not_known_matches_every_state() -> None:
+    at = MarkovState(CertifiedState((), ()), (GOAL,), (Attempt(GOAL, "a", "no", "x"), Attempt(GOAL, "b", "no")))
+    assert (at.tried, at.tried_in("x"), at.tried_in("y")) == (("a", "b"), ("a", "b"), ("b",))
+    assert replace(at, attempts=at.attempts * 2).tried == ("a", "b")

@@ -19,6 +19,8 @@ from tape.tools.calls import call
 from tape.trace import ActedEvent, CostAboveBoundEvent, TraceWriter
 from tests.tape.tools.helpers import program
 
+RNG = random.Random("tools:cost")
+
 
 @pytest.mark.parametrize("most", [-1, 1.5, True, "3"])
 def test_a_malformed_number_of_units_is_refused(most: object) -> None:
@@ -63,6 +65,13 @@ def test_more_units_than_declared_are_booked_counted_and_named(caplog: pytest.Lo
     [event] = [event for event in trace.events if isinstance(event, CostAboveBoundEvent)]
     assert (event.purpose, event.declared, event.used) == ("step:" + call("shout", text="abcdefgh").text, 50, 80)
     assert "shout" in caplog.text
+
+
+def test_units_that_are_no_number_are_the_environments_fault_and_named() -> None:
+    result, _ = played(PerUnit(Resources({"usd": 10}), lambda arguments, result: 1.5, 5), "abcd")  # type: ignore[arg-type,return-value]
+    assert result.end_state == "env_error"
+    assert "shout: what a call used cannot be counted" in result.detail
+    assert result.used["usd"] == 50
 
 
 def test_spreads_follow_from_the_declared_cost() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.react import ReactAgent
 from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
@@ -269,6 +270,18 @@ def test_a_server_does_not_outlive_the_interpreter(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 3, ended.stderr
     server.require_gone()
+
+
+def test_a_call_that_is_not_answered_is_paid_as_declared(tmp_path: Path) -> None:
+    server = Hostile(tmp_path, {"call:0": b"hm"})
+    plan = script([("look", {"call": 0})])
+
+    async def play(tools: dict[str, Tool]) -> Any:
+        env = ToolEnvironment("t", [tools["look"]])
+        return await OpenLoopAgent(ScriptedLM(plan)).arun(env, budget=Budget.of(usd=1))
+
+    played = inside(server, play, costs={"look": {"usd": "0.25"}}, call_seconds=0.3)
+    assert (played.end_state, played.used["usd"]) == ("failure", 250_000)
 
 
 def hostile_reply(rng: random.Random, method: str) -> bytes:

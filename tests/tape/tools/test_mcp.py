@@ -12,7 +12,7 @@ import pytest
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.errors import ConfigError
+from tape.errors import ConfigError, UnknownCostError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, mcp_tools
 from tape.tools.calls import call
@@ -22,6 +22,7 @@ from tests.tape.tools.hostile import Hostile, described, is_running, listing, ne
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 SCRIPT = str(Path(__file__).parent / "mcp_server.py")
+FREE: dict[str, Any] = {"usd": 0, "seconds": 0}
 
 
 def quick(folder: Path) -> list[str]:
@@ -178,6 +179,14 @@ def test_declarations_that_cannot_be_are_refused(tmp_path: Path, declared: dict[
         inside(quick(tmp_path), never, **declared)
 
 
+def test_an_unknown_cost_under_a_cap_is_an_error_at_the_start(tmp_path: Path) -> None:
+    async def body(tools: list[Tool]) -> None:
+        await TapeAgent(ScriptedLM(["x"])).arun(ToolEnvironment("t", tools, budget=Budget.of(usd=1)))
+
+    with pytest.raises(UnknownCostError, match="add costs an unknown amount of usd"):
+        inside(quick(tmp_path), body)
+
+
 @pytest.mark.filterwarnings("ignore:coroutine 'Agent.arun' was never awaited")
 def test_tools_outlive_neither_their_server_nor_its_loop(tmp_path: Path) -> None:
     async def body(tools: list[Tool]) -> ToolEnvironment:
@@ -201,6 +210,15 @@ def test_tools_outlive_neither_their_server_nor_its_loop(tmp_path: Path) -> None
     assert "has been stopped" in asyncio.run(afterwards())
 
 
+def test_names_that_programs_have_for_something_else_get_others(tmp_path: Path) -> None:
+    async def body(tools: list[Tool]) -> list[str]:
+        ToolEnvironment("t", tools)
+        return [f"{item.name}({', '.join(item.arguments.model_fields)})" for item in tools]
+
+    server = Hostile(tmp_path, listing(described("sum", {"again": {"type": "boolean"}}), described("print")))
+    assert inside(server.command, body) == ["sum_(again_)", "print_()"]
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -213,6 +231,15 @@ def test_tools_outlive_neither_their_server_nor_its_loop(tmp_path: Path) -> None
 def test_a_server_that_does_not_start_is_an_error_with_its_reason(command: Any, message: str) -> None:
     with pytest.raises(ToolError, match=message):
         inside(command, never)
+
+
+def test_a_server_that_never_lists_its_tools_is_given_up(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    code = f"import os, sys; open({str(file)!r}, 'w').write(str(os.getpid())); sys.stdin.read()"
+
+    with pytest.raises(ToolError, match=r"has not listed its tools within 0\.3 s"):
+        inside([sys.executable, "-S", "-c", code], never, start_seconds=0.3)
+    assert not file.exists() or not is_running(int(file.read_text()))
 
 
 def test_no_package_is_needed() -> None:

@@ -14,6 +14,38 @@ def model(properties: dict[str, Any], required: tuple[str, ...] = (), **more: An
     return arguments_model("t", {"type": "object", "properties": properties, "required": list(required), **more})
 
 
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": "string"}, "x", 1), ({"type": "number"}, 1.5, "x"), ({"type": "integer"}, 2, 2.5),
+        ({"type": "boolean"}, True, "maybe"), ({"type": "array", "items": {"type": "integer"}}, [1], ["x"]),
+        ({"type": "array"}, [1, "x"], "x"), ({"type": "object"}, {"k": [1]}, [1]),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"k": 1}, {"k": "x"}),
+        ({"type": "object", "properties": {"k": {"type": "integer"}}, "required": ["k"]}, {"k": 1}, {}),
+        ({"enum": ["a", 1, None]}, "a", "b"), ({"const": "a"}, "a", "b"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, None, "x"),
+        ({"oneOf": [{"type": "integer"}, {"enum": ["all"]}]}, "all", "some"),
+        ({"type": ["integer", "null"]}, None, "x"), ({"$ref": "#/$defs/Kind"}, "k", "x"),
+        ({"type": "integer", "minimum": 1, "maximum": 3}, 3, 4), ({"type": "string", "maxLength": 2}, "ab", "abc"),
+        ({"type": "array", "minItems": 1}, [1], []),
+    ],
+)  # fmt: skip
+def test_what_is_understood_is_checked(schema: dict[str, Any], good: object, bad: object) -> None:
+    made = model({"a": schema}, ("a",), **{"$defs": {"Kind": {"enum": ["k"]}}})
+    made.model_validate({"a": good})
+    for values in ({"a": bad}, {}, {"a": good, "b": 1}):
+        with pytest.raises(ValidationError):
+            made.model_validate(values)
+
+
+def test_a_property_may_be_anything_or_left_out() -> None:
+    for schema in ({}, True, {"title": "Anything"}):
+        assert model({"a": schema}, ("a",)).model_validate({"a": [1]}).a == [1]
+    made = model({"a": {"type": "integer", "default": 3}, "b": {"type": "integer"}})
+    assert made().model_dump() == {"a": 3, "b": None}
+    assert arguments_model("t", {})().model_dump() == {}
+
+
 def bomb(levels: int) -> dict[str, Any]:
     """A schema of a kilobyte whose references stand for 4 ** levels unions."""
     defs: dict[str, Any] = {f"d{k}": {"anyOf": [{"$ref": f"#/$defs/d{k + 1}"}] * 4} for k in range(levels)}
@@ -100,6 +132,12 @@ def test_what_is_no_schema_inside_one_is_left_to_the_server(part: Any) -> None:
     assert sent(made, dict(made.model_validate({"a": given}))) == {"a": given}
 
 
+def test_names_that_a_pattern_lets_through_are_let_through_and_the_server_checks_them() -> None:
+    named_by_a_pattern = {"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+    assert not refused(arguments_model("t", named_by_a_pattern), {"a": 1, "xy": 2})
+    assert not refused(model({"o": {"type": "object", **named_by_a_pattern}}), {"o": {"a": 1, "xy": 2}})
+
+
 def refused(made: Any, values: dict[str, Any]) -> bool:
     try:
         made.model_validate(values)
@@ -153,12 +191,34 @@ def test_null_is_sent_where_the_schema_lets_it_through_and_else_left_out() -> No
     assert sent(made, dict(given)) == {**dict.fromkeys("bcdf"), "g": dict.fromkeys("bc")}
 
 
+def test_a_number_is_sent_as_it_was_written() -> None:
+    made = model({"a": {"type": "number", "minimum": 1}})
+    for number in (1, 1.5, 2**60 + 1):
+        assert repr(sent(made, {"a": made.model_validate({"a": number}).a})["a"]) == repr(number)
+    assert refused(made, {"a": 0})
+
+
 def test_a_tool_without_properties_takes_what_the_schema_lets_through() -> None:
     made = arguments_model("t", {"type": "object", "additionalProperties": {"type": "integer"}})
     assert made.model_validate({"x": 1}).model_extra == {"x": 1}
     assert refused(made, {"x": "y"})
     assert not refused(arguments_model("t", {"additionalProperties": True}), {"x": "y"})
     assert refused(arguments_model("t", {}), {"x": "y"})
+
+
+def test_bounds_of_other_types_are_ignored_and_patterns_are_not_run() -> None:
+    made = model(
+        {
+            "a": {"type": "string", "minimum": 3, "pattern": "^(a+)+$", "format": "uuid"},
+            "b": {"type": "integer", "minLength": "x"},
+            "c": {"type": ["string", "integer"], "minLength": 2, "minimum": 5},
+        },
+        ("a", "b", "c"),
+    )
+    made.model_validate({"a": "a" * 50 + "!", "b": 1, "c": "xx"})
+    for wrong in ("x", 4):
+        with pytest.raises(ValidationError):
+            made.model_validate({"a": "", "b": 1, "c": wrong})
 
 
 def test_descriptions_are_one_short_printable_line() -> None:
@@ -171,3 +231,8 @@ def test_descriptions_are_one_short_printable_line() -> None:
     assert text.isprintable()
     assert len(text.encode()) <= 1000
     assert made.model_fields["b"].description is None
+
+
+def test_the_largest_schema_that_is_taken_makes_a_model() -> None:
+    made = model({f"a{k}": {"anyOf": [{"type": "integer"}, {"enum": ["x"]}]} for k in range(166)})
+    assert made.model_validate({"a0": "x"}).a0 == "x"

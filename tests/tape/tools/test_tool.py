@@ -2,15 +2,43 @@
 
 import inspect
 import random
-from typing import Any
+from enum import Enum
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel
 
 from tape.tools import Fixed, Tool, Toolbox, ToolError, mcp_tools, tool
 from tape.tools.calls import call, parse
 from tape.tools.errors import InvalidCallError
 from tests.places import ROOT
 from tests.tape.tools.helpers import TOOLS, add, multiply_exact, multiply_quick, note
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Point(BaseModel):
+    x: int
+    y: int = 0
+
+
+def test_schema_and_description_come_from_the_function() -> None:
+    @tool(usd="0.01", quality=0.9)
+    def paint(where: Point, colour: Colour, how: Literal["thin", "thick"] = "thin", times: int = 1) -> str:
+        """Paint a point,
+        in a colour.
+
+        Further words are for people.
+        """
+        return f"{where.x} {colour.name} {how} {times}"
+
+    assert (paint.name, paint.description) == ("paint", "Paint a point, in a colour.")
+    assert paint.arguments.model_json_schema()["required"] == ["where", "colour"]
+    taken = paint.checked({"where": {"x": 1}, "colour": "red"})
+    assert paint.function(**taken) == "1 RED thin 1"
+    assert dict(paint.worst) == {"steps": 1, "usd": 10_000}
 
 
 def test_names_of_arguments_are_checked_without_values_and_the_generator_is_none() -> None:

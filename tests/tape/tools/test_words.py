@@ -92,6 +92,16 @@ def test_prices_are_shown_of_what_is_capped_and_of_a_kind_from_the_cheapest_to_t
     }  # fmt: skip
 
 
+def test_each_variant_has_a_name_and_its_own_price_and_quality() -> None:
+    shown = {name: tool.price for name, tool in words(*TOOLS, capped=("usd",), each=True).tools.items()}
+    assert shown == {
+        "multiply_quick": "$0.001; right with probability 0.8", "multiply_exact": "$0.02; right with probability 1",
+        "add": "$0.001", "divide": "$0.002", "note": "",
+    }  # fmt: skip
+    assert names(Toolbox(TOOLS), each=True)["multiply_exact"] == ("multiply", "exact")
+    assert names(Toolbox(TOOLS))["multiply"] == ("multiply", None)
+
+
 def test_no_two_tools_come_to_one_name() -> None:
     assert names(Toolbox([renamed("a-b", "x"), renamed("a_b", "x")])) == {"a_b_2": ("a-b", None), "a_b": ("a_b", None)}
     both = Toolbox([renamed("a", "x", variant="b"), renamed("a_b", "x")])

@@ -9,10 +9,11 @@ from envs.gsm_hard.profiles import DEFAULT
 from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from envs.tool_chains.plugin import PLUGIN as CHAINS
 from experiments.harness.matrix import own_options
-from tape.analysis.probe.advice import advise, verdict
+from tape.analysis.probe.advice import advise, knows_no_more, verdict
 from tape.analysis.probe.record import CaseAnswer, Probe, RoleRecord
 from tape.analysis.probe.report import overview
 from tape.engine.settings import TapeConfig
+from tests.tape.analysis.probe.models import LinePlugin
 
 
 def record(role: str, right: int, n: int, *, valid: int | None = None, chance: float | None = None) -> RoleRecord:
@@ -51,6 +52,11 @@ def test_good_enough(found: RoleRecord | None, good: bool | None) -> None:
     assert verdict(found).good is good
 
 
+def test_more_plans_a_round_need_fewer_right_ones() -> None:
+    assert verdict(record("plan", 2, 24), plans=4).good is False
+    assert verdict(record("plan", 2, 24), plans=16).good is True
+
+
 def test_a_role_in_which_the_model_fails_is_none_that_it_is_good_at() -> None:
     found = verdict(RoleRecord(role="score", failure="it shows no probabilities"))
     assert found.good is False
@@ -63,6 +69,12 @@ SOKOBAN_TASK = SOKOBAN.tasks({"levels": "easy", "slack": 2})[0]
 def probed(environment: str, *records: RoleRecord) -> Probe:
     roles = {record.role: record for record in records}
     return Probe(environment=environment, model="x", identity="x", prompts="chat", roles=roles)
+
+
+def test_only_where_nothing_is_hidden_is_an_exact_world_model_given() -> None:
+    assert knows_no_more(SOKOBAN, SOKOBAN.make(SOKOBAN_TASK))
+    lines = LinePlugin()
+    assert not knows_no_more(lines, lines.make(lines.tasks({})[0]))
 
 
 def test_tools_need_no_world_model_and_their_calls_are_forced_anyway() -> None:

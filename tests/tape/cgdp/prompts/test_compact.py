@@ -21,7 +21,7 @@ from tape.cgdp.prompts.compact import (
     text_of,
 )
 from tape.cgdp.prompts.format import Finding, MoveKind, NextMove
-from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, vocabulary
+from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
 from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Regex, Request
@@ -262,6 +262,21 @@ def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
         with pytest.raises(ConfigError, match=message):
             ask()
     assert "note" not in pattern_of(FORM.query_request(View("Who?"), ("note", "search")))
+
+
+def test_words_are_names_parts_of_names_and_plain_words() -> None:
+    keys = [word.key for word in split("Then Otto Lind's mayor, I'm told, saw nx.classes.Graph on 2024-05-01 at 3.50.")]
+    assert "|".join(keys) == "then|otto lind|mayor|i'm|told|saw|nx.classes|graph|on|2024-05-01|at|3.50"
+
+
+@FEW
+@given(text=texts)
+def test_sentences_are_parts_of_the_text_in_order(text: str) -> None:
+    at = 0
+    for sentence in sentences(text):
+        at = text.index(sentence, at) + len(sentence)
+    every = [word.key for sentence in sentences(text) for word in split(sentence)]
+    assert " ".join(every).split() == " ".join(word.key for word in split(text)).split() or "\n" in text or "." in text
 
 
 def test_what_exceeds_slots_and_tags_cannot_be_read_back() -> None:
