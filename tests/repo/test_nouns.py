@@ -1,21 +1,22 @@
-"""A noun of money, of guards and of servers names one class."""
+"""A noun has one meaning: a public class name stands for one class of the packages."""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import defaultdict
 
 from tests.places import ROOT
 
-NOUNS = (
-    "Budget", "Cap", "Charge", "Conversation", "Cost", "Guard", "Hold", "Journal", "Ledger", "Part", "Payer", "Price",
-    "Refused", "Reservation", "Resources", "Rule", "Search", "Session", "TokenPrice",
-)  # fmt: skip
+FOR_EACH_FRAMEWORK = {"BoundedModel", "OutOfBudget"}
+"""What every adapter has under the same name, for its framework."""
 
 
-def test_each_names_one_class_at_most() -> None:
-    files = [file for top in ("tape", "solvers") for file in (ROOT / top).rglob("*.py")]
-    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
-    named = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef) and node.name in NOUNS)
-    assert len(named) >= 10, "they are there"
-    assert {name: count for name, count in named.items() if count > 1} == {}
+def test_each_names_one_class() -> None:
+    places = defaultdict[str, set[str]](set)
+    for top in ("tape", "solvers", "envs"):
+        for file in (ROOT / top).rglob("*.py"):
+            for node in ast.parse(file.read_text("utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].add(str(file.relative_to(ROOT)))
+    assert len(places) >= 1000, "they are there"
+    assert {name: files for name, files in places.items() if len(files) > 1 and name not in FOR_EACH_FRAMEWORK} == {}

@@ -1,0 +1,40 @@
+"""Properties of the house: what it weighs, and what a user sets."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tape import Ablations, TapeConfig
+from tests.places import ROOT
+
+LINES = {"tape/engine": 3_400, "experiments/studies": 4_000, "experiments": 12_000}
+
+
+@pytest.mark.parametrize("folder", LINES)
+def test_it_has_no_more_lines_than_it_may(folder: str) -> None:
+    lines = sum(file.read_text("utf-8").count("\n") for file in (ROOT / folder).rglob("*.py"))
+    assert lines <= LINES[folder]
+
+
+def test_a_user_sets_sixteen_things_and_studies_vary_others() -> None:
+    settings = set(TapeConfig.model_fields) - {"ablations", "methods"}
+    assert len(settings) <= 16
+    assert not settings & set(Ablations.model_fields)
+
+
+def test_every_collaborator_of_the_planner_and_the_executor_is_given() -> None:
+    for name in ("loop.py", "execute.py", "verification.py"):
+        for node in ast.walk(ast.parse((ROOT / "tape" / "engine" / name).read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                kinds = [
+                    ast.unparse(one.annotation) for one in (*node.args.args, *node.args.kwonlyargs) if one.annotation
+                ]
+                assert not [kind for kind in kinds if "None" in kind], name
+
+
+def test_nothing_below_names_a_module_above() -> None:
+    for folder in ("trace", "protocols", "budget", "choice", "plan", "guard"):
+        for file in (ROOT / "tape" / folder).rglob("*.py"):
+            assert "import_module(" not in file.read_text("utf-8"), file
