@@ -39,6 +39,15 @@ EXAMPLES = (
 )
 """Tasks of another subject with their programs. The first has a tool that it does not ask for, and does not call it."""
 
+UNTYPED = tuple(
+    (
+        question.replace("answer(n: int)", "answer(value: Any)").replace("answer(phone: str)", "answer(value: Any)"),
+        program.replace("answer(n=", "answer(").replace('answer(phone=row["phone"])', 'answer("Ada Roth was told.")'),
+    )
+    for question, program in EXAMPLES
+)
+"""The same where the answer has no type; with typed ones beside it the model wrote ``answer(value)``."""
+
 MOST_FAILED = 2
 """Lines that have failed that are shown, the last ones."""
 
@@ -71,7 +80,7 @@ def ask_program(
     *,
     left: str = "",
     last: str = "",
-    examples: Sequence[tuple[str, str]] = EXAMPLES,
+    examples: Sequence[tuple[str, str]] = (),
     longest: int = LONGEST_RESULT,
 ) -> tuple[Message, ...]:
     """Ask for a program, or for the rest of one.
@@ -82,14 +91,14 @@ def ask_program(
         done: The statements that were run, with what came of them.
         left: What is left of the budget, in words; empty where nothing is capped.
         last: What is asked for instead of a program, or of the rest of one.
-        examples: What is asked and answered before.
+        examples: What is asked and answered before; by default of another subject.
         longest: Characters of a result that are shown.
 
     Returns:
         The messages: one of the system, the examples, and one of the user.
     """
     shown = [Message("system", RULES)]
-    for question, program in examples:
+    for question, program in examples or (EXAMPLES if words.answer else UNTYPED):
         shown += [Message("user", question), Message("assistant", program)]
     parts = [f"{stubs(words, task)}\nTask: {task}\nEnd with {answer_stub(words)}"]
     worked = [step for step in done if not step.failure]

@@ -12,7 +12,7 @@ from tape.lm.base import Grammar, Message, OneOf, Request
 from tape.plan.grammar import gbnf
 from tape.plan.open import Open, key_of, result, with_references
 from tape.plan.program import Program
-from tape.plan.prompt import EXAMPLES, Done, ask_program
+from tape.plan.prompt import Done, ask_program
 from tape.plan.reader import read
 from tape.plan.shown import LONGEST_RESULT, comment, literal
 from tape.plan.unfold import NotMadeError, PendingCall, Unfolded, unfold
@@ -55,7 +55,7 @@ class ProgramFormat(ToolFormat):
     def __init__(
         self,
         domain: ToolDomain,
-        examples: Sequence[tuple[str, str]] = EXAMPLES,
+        examples: Sequence[tuple[str, str]] = (),
         read: Sequence[tuple[str, str]] = READ,
         *,
         longest: int = LONGEST_RESULT,
