@@ -26,6 +26,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     **{f"settings-{name}": made for name, made in SECTIONS.items()},
     "earlier": earlier.text,
     **{f"gsm-hard-{caps}": partial(gsm_hard.table, caps) for caps in ("loose", "tight")},
+    "gsm-hard-ablations": partial(gsm_hard.table, "loose", "gsm_hard_ablations.json"),
 }
 """The tables that a function makes; all others are declared."""
 

@@ -139,9 +139,9 @@ def line(name: str, caps: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return text + (f"; {over} over a cap" if over else "")
 
 
-def table(caps: str) -> str:
-    """The committed results under some caps, as a table; the tokens of samples are counted by the model's tokenizer."""
-    kept = json.loads((ROOT / "experiments" / "results" / "gsm_hard_programs.json").read_text(encoding="utf-8"))
+def table(caps: str, file: str = "gsm_hard_programs.json") -> str:
+    """Committed results under some caps, as a table; the tokens of samples are counted by the model's tokenizer."""
+    kept = json.loads((ROOT / "experiments" / "results" / file).read_text(encoding="utf-8"))
     lines = ["| agent | right (95 %) | tokens, mean | TAPE is above it by (95 %) |", "|---|---|---|---|"]
     by_row: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
     for row in kept:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -39,3 +41,15 @@ def test_nothing_below_names_a_module_above() -> None:
     for folder in ("trace", "protocols", "budget", "choice", "plan", "guard"):
         for file in (ROOT / "tape" / folder).rglob("*.py"):
             assert not re.search(r"import_module\(f?[\"']", file.read_text("utf-8")), file
+
+
+def test_a_thin_agent_is_made_of_public_names_and_its_modules_fit_on_a_screen() -> None:
+    script = ROOT / "examples" / "thin_agent.py"
+    done = subprocess.run([sys.executable, script], cwd=ROOT, capture_output=True, text=True, check=True)
+    said, *rooms, total = done.stdout.splitlines()
+    assert said.startswith("1009650 population(")
+    assert len(rooms) <= 24
+    assert int(total.split()[0]) <= 250
+    assert not re.search(
+        r"^(aec|cgdp|sdp|gateway|integrations|cli)", "\n".join(rooms).replace("tape.", ""), re.MULTILINE
+    )
