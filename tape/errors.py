@@ -184,8 +184,8 @@ class ConstraintError(TapeError, ValueError):
     """A decoding constraint cannot be met by this model or by any text.
 
     Examples:
-        >>> from tape.lm.base import Choice
-        >>> Choice(())
+        >>> from tape.lm.base import OneOf
+        >>> OneOf(())
         Traceback (most recent call last):
         ...
         tape.errors.ConstraintError: a choice needs at least one option and no duplicates, got ()
@@ -329,10 +329,10 @@ class EndpointWarning(UserWarning):
         >>> import asyncio, warnings
         >>> from tape import open_model
         >>> from tape.errors import EndpointWarning
-        >>> from tape.lm.base import Choice, Message, Request
+        >>> from tape.lm.base import OneOf, Message, Request
         >>> from tape.lm.scripted import ScriptedLM
         >>> from tape.testing.endpoint import ModelEndpoint
-        >>> asked = Request((Message("user", "Yes or no?"),), 5, Choice(("yes", "no")))
+        >>> asked = Request((Message("user", "Yes or no?"),), 5, OneOf(("yes", "no")))
         >>> with ModelEndpoint(ScriptedLM(["maybe"])) as endpoint, warnings.catch_warnings():
         ...     warnings.simplefilter("error", EndpointWarning)
         ...     asyncio.run(open_model(f"openai:any@{endpoint.url}").generate([asked]))

@@ -57,10 +57,10 @@ class Balance(NamedTuple):
         debt: By how much settlements were above their worst case.
 
     Examples:
-        >>> from tape.budget import Cap, Request, open_store
+        >>> from tape.budget import Cap, HoldRequest, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
-        >>> _ = store.reserve(Request("one", "org/team", {"usd": 20_000}))
+        >>> _ = store.reserve(HoldRequest("one", "org/team", {"usd": 20_000}))
         >>> [(one.amount, one.spent, one.held, one.left) for one in store.read("org/team")]
         [(50000, 0, 20000, 30000)]
     """

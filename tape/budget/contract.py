@@ -65,8 +65,8 @@ class HoldRequest:
         ConfigError: The id, the scope, an amount or another field is malformed; the message names it.
 
     Examples:
-        >>> from tape.budget import Request, open_store
-        >>> request = Request("call-1", "org/team", {"usd": 20_000}, labels={"customer": "42"}, seconds=60)
+        >>> from tape.budget import HoldRequest, open_store
+        >>> request = HoldRequest("call-1", "org/team", {"usd": 20_000}, labels={"customer": "42"}, seconds=60)
         >>> open_store("file://budget.ledger").reserve(request)
         Held(id='call-1', state='held')
     """
@@ -100,8 +100,8 @@ class Held(NamedTuple):
         state: ``held``, or how the hold of an earlier request has ended.
 
     Examples:
-        >>> from tape.budget import Request, open_store
-        >>> open_store("file://budget.ledger").reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        >>> from tape.budget import HoldRequest, open_store
+        >>> open_store("file://budget.ledger").reserve(HoldRequest("call-1", "org/team", {"usd": 20_000}))
         Held(id='call-1', state='held')
     """
 
@@ -121,10 +121,10 @@ class Refused(NamedTuple):
         cap_needed: The least cap under which it would have fitted; None where the worst case is unknown.
 
     Examples:
-        >>> from tape.budget import Cap, Request, open_store
+        >>> from tape.budget import Cap, HoldRequest, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
-        >>> store.reserve(Request("call-1", "org/team", {"usd": 80_000})).cap_needed
+        >>> store.reserve(HoldRequest("call-1", "org/team", {"usd": 80_000})).cap_needed
         80000
     """
 
@@ -169,9 +169,9 @@ class Ended(NamedTuple):
         spent: What was booked for it.
 
     Examples:
-        >>> from tape.budget import Request, open_store
+        >>> from tape.budget import HoldRequest, open_store
         >>> store = open_store("file://budget.ledger")
-        >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        >>> _ = store.reserve(HoldRequest("call-1", "org/team", {"usd": 20_000}))
         >>> store.settle("call-1", {"usd": 5_000})
         Ended(id='call-1', state='settled', spent={'usd': 5000})
     """
@@ -211,10 +211,10 @@ class LedgerStore(ABC):
         warned: Is called where a level of a rule is reached; by default it logs it, and tells the rule's webhook.
 
     Examples:
-        >>> from tape.budget import Cap, Request, open_store
+        >>> from tape.budget import Cap, HoldRequest, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
-        >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        >>> _ = store.reserve(HoldRequest("call-1", "org/team", {"usd": 20_000}))
         >>> store.settle("call-1", {"usd": 5_000}).spent
         {'usd': 5000}
     """

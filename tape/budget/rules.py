@@ -197,10 +197,10 @@ class Paused(NamedTuple):
         why: For people.
 
     Examples:
-        >>> from tape.budget import Request, open_store
+        >>> from tape.budget import HoldRequest, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.pause("org", "anna", "holidays")
-        >>> store.reserve(Request("call-1", "org/team", {"usd": 20_000}))
+        >>> store.reserve(HoldRequest("call-1", "org/team", {"usd": 20_000}))
         Paused(account='org', stopped=False, who='anna', why='holidays')
     """
 
@@ -251,12 +251,12 @@ class Warned(NamedTuple):
         webhook: Who is to be told.
 
     Examples:
-        >>> from tape.budget import Cap, Request, Rule, open_store
+        >>> from tape.budget import Cap, HoldRequest, Rule, open_store
         >>> store = open_store("file://budget.ledger")
         >>> store.set_cap(Cap("org", "usd", 50_000), "anna", "the first cap")
         >>> store.set_rule(Rule("org", warn=(50,)), "anna", "half of it")
         >>> store.warned = lambda warned: print(warned.account, warned.percent, warned.taken, warned.amount)
-        >>> _ = store.reserve(Request("call-1", "org/team", {"usd": 30_000}))
+        >>> _ = store.reserve(HoldRequest("call-1", "org/team", {"usd": 30_000}))
         org 50 30000 50000
     """
 

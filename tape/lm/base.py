@@ -69,8 +69,8 @@ class Request:
             A backend calls it before it repeats a call that may have cost something. None: it may.
 
     Examples:
-        >>> from tape.lm.base import Choice, Request
-        >>> request = Request("Is it solved?", max_tokens=1, constraint=Choice(("yes", "no")), n=4, temperature=1.0)
+        >>> from tape.lm.base import OneOf, Request
+        >>> request = Request("Is it solved?", max_tokens=1, constraint=OneOf(("yes", "no")), n=4, temperature=1.0)
         >>> request.n, request.fingerprint("bundled:mini") == request.fingerprint("bundled:nano")
         (4, False)
         >>> Request("Is it solved?", max_tokens=0)

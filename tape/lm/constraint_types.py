@@ -35,10 +35,10 @@ class OneOf:
         ConstraintError: There is none, one is there twice, or one is no text.
 
     Examples:
-        >>> from tape.lm.base import Choice, Request
-        >>> Request("Is it solved?", max_tokens=1, constraint=Choice(("yes", "no"))).constraint.options
+        >>> from tape.lm.base import OneOf, Request
+        >>> Request("Is it solved?", max_tokens=1, constraint=OneOf(("yes", "no"))).constraint.options
         ('yes', 'no')
-        >>> Choice(())
+        >>> OneOf(())
         Traceback (most recent call last):
             ...
         tape.errors.ConstraintError: a choice needs at least one option and no duplicates, got ()

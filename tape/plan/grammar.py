@@ -69,8 +69,8 @@ def gbnf(words: Vocabulary) -> str:
 
     Examples:
         >>> from tape.plan.grammar import gbnf
-        >>> from tape.plan.vocabulary import Parameter, Signature, Vocabulary
-        >>> print(gbnf(Vocabulary.of(Signature("price", (Parameter("item", "str"),)))).splitlines()[3])
+        >>> from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
+        >>> print(gbnf(Vocabulary.of(ToolSignature("price", (Parameter("item", "str"),)))).splitlines()[3])
         tool0-0 ::= "item=" tool0-value-0 tool0-more-1
     """
     operators = words.operators or OPERATORS

@@ -55,8 +55,8 @@ def read(text: str, words: Vocabulary, defined: Iterable[str] = ()) -> Program:
 
     Examples:
         >>> from tape.plan.reader import read
-        >>> from tape.plan.vocabulary import Parameter, Signature, Vocabulary
-        >>> words = Vocabulary.of(Signature("price", (Parameter("item", "str"),), "float"))
+        >>> from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
+        >>> words = Vocabulary.of(ToolSignature("price", (Parameter("item", "str"),), "float"))
         >>> program = read("# Look it up.\np = price('lamp')\nanswer(3 * p)\nprint(p)", words)
         >>> program.comment, [statement.text for statement in program.statements]
         ('Look it up.', ["p = price('lamp')", 'answer(3 * p)'])

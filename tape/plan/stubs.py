@@ -23,8 +23,8 @@ def stub(signature: ToolSignature) -> str:
 
     Examples:
         >>> from tape.plan.stubs import stub
-        >>> from tape.plan.vocabulary import Parameter, Signature
-        >>> stub(Signature("query", (Parameter("sql", "str"),), "dict", "First row of a SELECT.", price="$0.002"))
+        >>> from tape.plan.vocabulary import Parameter, ToolSignature
+        >>> stub(ToolSignature("query", (Parameter("sql", "str"),), "dict", "First row of a SELECT.", price="$0.002"))
         'def query(sql: str) -> dict: "First row of a SELECT."  # $0.002'
     """
     head = f"def {signature.name}({_parameters(signature.parameters)}) -> {signature.returns}:"

@@ -134,8 +134,8 @@ def unfold(program: Program, words: Vocabulary, resolve: Resolve, names: Mapping
     Examples:
         >>> from tape.plan.reader import read
         >>> from tape.plan.unfold import in_order, unfold
-        >>> from tape.plan.vocabulary import Parameter, Signature, Vocabulary
-        >>> words = Vocabulary.of(Signature("price", (Parameter("item", "str"),), "float"))
+        >>> from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
+        >>> words = Vocabulary.of(ToolSignature("price", (Parameter("item", "str"),), "float"))
         >>> program = read("p = price('lamp')\nanswer(3 * p)", words)
         >>> unfold(program, words, in_order([])).calls[0].text
         'price(item="lamp")'

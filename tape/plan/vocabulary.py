@@ -89,8 +89,8 @@ class Vocabulary:
         ConfigError: An operator is unknown, or its tool is not there, changes something, or does not take two values.
 
     Examples:
-        >>> from tape.plan.vocabulary import Parameter, Signature, Vocabulary
-        >>> words = Vocabulary.of(Signature("query", (Parameter("sql", "str"),), "dict"))
+        >>> from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
+        >>> words = Vocabulary.of(ToolSignature("query", (Parameter("sql", "str"),), "dict"))
         >>> sorted(words.tools)
         ['query']
     """

@@ -11,8 +11,8 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from envs.scienceworld import environment, gold
     from tests.envs.scienceworld.recorded import RecordedGame
 
-    monkeypatch.setattr(environment, "Game", RecordedGame)
-    monkeypatch.setattr(gold, "Game", RecordedGame)
+    monkeypatch.setattr(environment, "ScienceGame", RecordedGame)
+    monkeypatch.setattr(gold, "ScienceGame", RecordedGame)
     # A recorded game has no tree of objects.
     monkeypatch.setattr(environment.ScienceWorldEnvironment, "truth", lambda env, target: None)
     gold.gold_path.cache_clear()

@@ -74,12 +74,12 @@ OVER_AT_ONCE = """
 from solvers import PathProblem
 from solvers.chances import linear_parts
 from solvers.compiled import search
-from solvers.deadline import Deadline
+from solvers.deadline import SolveDeadline
 from solvers.labelling import answer_of
 problem = PathProblem(4, [(0, 1), (1, 3), (0, 2), (2, 3)], [0, 1.0, 0.5, 0], [[2], [2], [1], [2]], [3], start=0,
                       terminals=[3], horizon=2)
 for limit in (1e-300, 1e-9, 1e-6):
-    answer = answer_of(problem, search(problem, linear_parts(problem), 1, Deadline(limit)))
+    answer = answer_of(problem, search(problem, linear_parts(problem), 1, SolveDeadline(limit)))
     assert answer.status == "TIMEOUT" or answer.edges == (2, 3), answer
 """
 

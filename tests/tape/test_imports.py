@@ -23,11 +23,11 @@ HEAVY |= {"genai_prices"}
 GENERATE = """
 import asyncio
 from tape import open_model
-from tape.lm.base import Choice, Regex, Request
+from tape.lm.base import OneOf, Regex, Request
 
 model = open_model("bundled:nano")
 prompt = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
-requests = [Request(prompt, 4, Regex("(?: [UDLR])+"), n=2, temperature=1.0), Request(prompt, 4, Choice((" U", " D")))]
+requests = [Request(prompt, 4, Regex("(?: [UDLR])+"), n=2, temperature=1.0), Request(prompt, 4, OneOf((" U", " D")))]
 answers = asyncio.run(model.generate(requests))
 assert len(answers) == 2 and answers[1].texts[0] in (" U", " D"), answers
 asyncio.run(model.score_options(requests[1:]))

@@ -177,7 +177,7 @@ def reply(request, sample):
     return f"answer({call})" if request.role == "plan" else "right"
 
 outer = Ledger(Budget.of(usd=1), name="outer")
-agent = TapeAgent(ScriptedLM(reply), num_plans=1, extend=0, resample=10**9, score="ends")
+agent = TapeAgent(ScriptedLM(reply), num_plans=1, ablations={"extend": 0, "resample": 10**9, "score": "ends"})
 
 def play():
     env = ToolEnvironment("?", [blocks, waits, counts])

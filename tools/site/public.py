@@ -59,7 +59,7 @@ PUBLIC: Mapping[str, Page] = {
         "Caps that programs and hosts share.",
         _of(
             "tape.budget",
-            "open_store paying LedgerStore StorePayer Cap Period Rule Request Held Refused Ended Balance Paused"
+            "open_store paying LedgerStore StorePayer Cap Period Rule HoldRequest Held Refused Ended Balance Paused"
             " Warned LedgerError PausedError UnknownHoldError UnreachableLedgerError",
         ),
     ),
@@ -115,7 +115,7 @@ PUBLIC: Mapping[str, Page] = {
         "Models",
         "Models by name, and what a model of your own must do.",
         _of("tape", "open_model")
-        | _of("tape.lm.base", "LanguageModel Request Completion Usage Message Forced Choice Regex JsonSchema Grammar")
+        | _of("tape.lm.base", "LanguageModel Request Completion Usage Message Forced OneOf Regex JsonSchema Grammar")
         | _of("tape.lm.price", "TokenPrice")
         | _of("tape.lm.scripted", "ScriptedLM"),
     ),

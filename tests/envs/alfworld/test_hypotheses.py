@@ -174,7 +174,7 @@ def test_nothing_is_asked_where_nothing_is_assumed() -> None:
 def test_domains_without_assumptions_are_left_alone() -> None:
     context = context_of(env=SokobanEnvironment(ROOM))
     domain = context.domain
-    assert domain.unseen is None
+    assert not domain.hooks.unseen
     graph = PlanGraph(domain.key)
     nodes = graph.fold([ROOM.start, ROOM.start], ["U"])
     asyncio.run(weigh_assumptions(graph, domain.hooks, Weigher(context), ROOM.start, [(["U"], nodes)]))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from envs.locomo.asking import COUNTS
 from envs.locomo.dialogue import Dialogue, DialogueQuestion
 from envs.locomo.errors import LocomoError
-from envs.locomo.facts import Fact, draw_world
+from envs.locomo.facts import StatedFact, draw_world
 from envs.locomo.generator import SIZES, dialogue, dialogues
 from envs.locomo.relations import relations
 from envs.locomo.talk import lay_out
@@ -171,7 +171,7 @@ def test_a_turn_that_is_easily_mistaken_for_the_evidence_is_there() -> None:
             world = draw_world(rng, part)
             of: Counter[str] = Counter(fact.relation.name for fact in world.facts.values())
             _, turns = lay_out(rng, world)
-            by_turn: dict[str, Fact] = {turn: fact for fact, turn in turns.items()}
+            by_turn: dict[str, StatedFact] = {turn: fact for fact, turn in turns.items()}
             for question in some(part)[seed].questions:
                 total += 1
                 rivals += of[by_turn[question.evidence[-1]].relation.name] > 1

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(NO_SIMULATOR is not None, rea
 CHILD = """
 import sys
 from envs.scienceworld import engine
-game = engine.Game("find-living-thing", 150)
+game = engine.ScienceGame("find-living-thing", 150)
 game.reset()
 print(engine.process_id(), flush=True)
 {then}
@@ -75,8 +75,8 @@ def test_games_in_one_process_share_one_java_process_and_do_not_mix():
 
 def test_another_process_gets_the_same_answers():
     code = (
-        "import json, sys; from envs.scienceworld.engine import Game\n"
-        "game = Game('test-conductivity', 450); game.reset()\n"
+        "import json, sys; from envs.scienceworld.engine import ScienceGame\n"
+        "game = ScienceGame('test-conductivity', 450); game.reset()\n"
         "print(json.dumps([game.step(a) for a in json.loads(sys.argv[1])]))"
     )
     actions = ["go to workshop", "look around", "open door", "1", "flarb", "teleport to art studio", "look around"]

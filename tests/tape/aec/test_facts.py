@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.aec.beliefs import Belief, BeliefStore
+from tape.aec.beliefs import BeliefStore, PredictedValue
 from tape.aec.entailment import Closure, premises_of
 from tape.aec.facts import Claim, Evidence, Grounded, GroundedStore
 from tape.errors import ConfigError
@@ -63,13 +63,13 @@ def test_only_the_store_makes_facts() -> None:
 
 SNIPPET = """
 from collections.abc import Sequence
-from tape.aec.beliefs import Belief, BeliefStore
-from tape.aec.facts import Fact, Grounded
+from tape.aec.beliefs import PredictedValue, BeliefStore
+from tape.aec.facts import GroundedFact, Grounded
 from tape.aec.predictor import Predictor
 from tape.aec.verifier import Verifier
 from tape.protocols.predicates import Predicate
 
-def fact_of(belief: Belief) -> Fact:
+def fact_of(belief: PredictedValue) -> GroundedFact:
     return belief
 
 def make(beliefs: BeliefStore) -> Grounded:
@@ -105,7 +105,7 @@ def test_beliefs() -> None:
     beliefs.predicted(gem_in(1), 0.3, 0.2)
     assert beliefs.value(gem_in(0)) is None
     assert beliefs.simulate(gem_in(1)) is False
-    assert beliefs[gem_in(1)] == Belief(False, 0.3, 0.2)
+    assert beliefs[gem_in(1)] == PredictedValue(False, 0.3, 0.2)
     assert beliefs.likelihood({gem_in(0): True, gem_in(1): False, locked(0): True}) == pytest.approx(0.8 * 0.7 * 0.5)
     beliefs.clear()
     assert not beliefs

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.aec.beliefs import Belief, BeliefStore
+from tape.aec.beliefs import BeliefStore, PredictedValue
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, ThresholdGate, discretised, gate_of
@@ -43,7 +43,7 @@ CHANGED: list[dict[str, Any]] = [{name: value} for name, value in (JSON | NUMBER
     [(0.9, 0.1, True), (0.89, 0.1, None), (0.1, 0.1, False), (0.11, 0.1, None), (1.0, 0.21, None), (0.5, 0.0, None)],
 )
 def test_a_prediction_is_believed_where_it_is_clear(mu: float, sigma: float, value: bool | None) -> None:
-    assert discretised(Belief(None, mu, sigma), 0.4, 0.2) is value
+    assert discretised(PredictedValue(None, mu, sigma), 0.4, 0.2) is value
 
 
 class Hyp:

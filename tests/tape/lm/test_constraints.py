@@ -173,7 +173,7 @@ def masks_against_brute_force(count: int, seed: int) -> Counter[str]:
 @pytest.mark.parametrize(("count", "seed"), [(100, SEED), pytest.param(5_000, SEED + 1, marks=pytest.mark.soak)])
 def test_masks_admit_what_brute_force_admits(count: int, seed: int, keep_figures: Keep) -> None:
     seen = masks_against_brute_force(count, seed)
-    assert min(seen[kind] for kind in ("Regex", "Choice")) >= 5
+    assert min(seen[kind] for kind in ("Regex", "OneOf")) >= 5
     keep_figures("constraints", dict(seen))
 
 

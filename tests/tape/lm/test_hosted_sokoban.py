@@ -31,7 +31,7 @@ def run(model: str, out: Path, *more: str) -> list[dict[str, Any]]:
 def test_episodes_through_http_are_those_without_it(agent: str, tmp_path: Path) -> None:
     # One episode and one call at a time: rounding depends on the shape of a batch.
     # Only models on this machine draw without replacement.
-    more = ("--agent", agent, "--batch", "1", *(("--sampling", "independent") if agent == "tape" else ()))
+    more = ("--agent", agent, "--batch", "1", *(("--ablation", "sampling=independent") if agent == "tape" else ()))
     with Endpoint(open_bundled(MODEL.split(":")[1])) as endpoint:
         hosted = run(f"openai:{MODEL}@{endpoint.url}#format=compact,concurrency=1", tmp_path / "http", *more)
     local = run(MODEL, tmp_path / "local", *more)

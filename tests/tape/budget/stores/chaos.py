@@ -21,7 +21,7 @@ from tape.budget import Cap, LedgerStore, open_store
 CAP = 10**9
 CLIENT = """
 import random, sys, threading
-from tape.budget import Held, LedgerError, Request, UnreachableLedgerError, open_store
+from tape.budget import Held, LedgerError, HoldRequest, UnreachableLedgerError, open_store
 
 url, name, log = sys.argv[1:]
 written = open(log, "a", buffering=1)
@@ -38,7 +38,7 @@ def work(thread):
     while True:
         number += 1
         id, worst = f"{name}-{thread}-{number}", rng.randrange(1, 100)
-        if not isinstance(sure(lambda: store.reserve(Request(id, f"org/{name}", {"usd": worst}))), Held):
+        if not isinstance(sure(lambda: store.reserve(HoldRequest(id, f"org/{name}", {"usd": worst}))), Held):
             continue
         written.write(f"held {id} {worst}\\n")
         if rng.random() < 0.1:

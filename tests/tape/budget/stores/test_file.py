@@ -152,11 +152,11 @@ def test_what_expires_while_the_disk_is_full_expires_later(path: Path, monkeypat
 CHILD = """
 import sys
 from pathlib import Path
-from tape.budget import Held, Request
+from tape.budget import Held, HoldRequest
 from tape.budget.stores.file import FileStore
 store, held = FileStore(Path(sys.argv[1])), 0
 for number in range(40):
-    found = store.reserve(Request(f"{sys.argv[2]}-{number}", "org/run", {"usd": 1}))
+    found = store.reserve(HoldRequest(f"{sys.argv[2]}-{number}", "org/run", {"usd": 1}))
     held += isinstance(found, Held)
     if isinstance(found, Held) and number % 2:
         store.void(found.id)

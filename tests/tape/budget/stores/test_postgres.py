@@ -210,10 +210,10 @@ def test_the_tables_refuse_what_the_functions_should_have(database: str, store: 
 
 CHILD = """
 import sys
-from tape.budget import Held, Request, open_store
+from tape.budget import Held, HoldRequest, open_store
 store, held = open_store(sys.argv[1]), 0
 for number in range(60):
-    found = store.reserve(Request(f"{sys.argv[2]}-{number}", "org/run", {"usd": 1}))
+    found = store.reserve(HoldRequest(f"{sys.argv[2]}-{number}", "org/run", {"usd": 1}))
     held += isinstance(found, Held)
 print(held)
 """
