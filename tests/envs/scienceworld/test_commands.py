@@ -266,11 +266,13 @@ def test_what_is_missing_is_established_by_the_way_to_it() -> None:
 def test_an_outcome_is_what_plans_rest_on_and_a_situation_has_no_counter() -> None:
     assert DOMAIN.situation(HERE) == DOMAIN.situation(replace(HERE, waited=7))
     assert DOMAIN.key(HERE) != DOMAIN.key(replace(HERE, waited=7))
-    assert DOMAIN.outcome(HERE) == DOMAIN.outcome(replace(HERE, look=KITCHEN.replace("turned off", "turned on")))
+    assert DOMAIN.outcome_key(HERE) == DOMAIN.outcome_key(
+        replace(HERE, look=KITCHEN.replace("turned off", "turned on"))
+    )
     for changed in ({"inventory": ()}, {"score": 3}, {"look": HALL}, {"focused": ("metal pot",)}):
-        assert DOMAIN.outcome(HERE) != DOMAIN.outcome(replace(HERE, **changed))
+        assert DOMAIN.outcome_key(HERE) != DOMAIN.outcome_key(replace(HERE, **changed))
     refused = replace(HERE, observation="No known action matches that input.")
-    assert DOMAIN.outcome(refused) != DOMAIN.outcome(HERE)
+    assert DOMAIN.outcome_key(refused) != DOMAIN.outcome_key(HERE)
 
 
 def test_a_door_is_there_or_is_not_and_is_known_of_a_room_that_was_seen() -> None:

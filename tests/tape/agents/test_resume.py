@@ -121,7 +121,7 @@ def test_an_interrupt_is_gone_on_from(tmp_path: Path) -> None:
     assert resumed.description() == 'resumed: it had ended as interrupted; under way was send(to="ann") (retry)'
     told = " ".join(result.why().split())
     assert f"It was {resumed.description()}; booked for what was under way: 1 step and $0.01." in told
-    assert "In all 1 call, 4 steps, 189 tokens and $0.04 were used." in told
+    assert "In all 1 call, 4 steps, 192 tokens and $0.04 were used." in told
     again.model = ScriptedLM([])  # whoever asks for more gets what came of it
     assert again.resume(trace, tools=TOOLS) == result
 
