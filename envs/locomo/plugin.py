@@ -68,7 +68,7 @@ class LocomoPlugin(SearchPlugin):
                 f"{talk.name}-{question.id}",
                 name,
                 retrieval,
-                f"{talk.digest} {question} {asdict(retrieval)} {given}",
+                f"{talk.digest} {_identity(question)} {asdict(retrieval)} {given}",
                 given=given,
                 dialogue=talk,
                 question=question,
@@ -94,6 +94,11 @@ class LocomoPlugin(SearchPlugin):
             noun=NOUN,
             sub_questions=question.sub_questions,
         )
+
+
+def _identity(question: DialogueQuestion) -> str:
+    """All of a question, in published results too: classes are called as they were in these."""
+    return repr(question).replace("DialogueQuestion(", "Question(").replace("DialogueHop(", "Hop(")
 
 
 def read_categories(text: str | None) -> tuple[int, ...]:

@@ -95,8 +95,9 @@ class TravelPlannerPlugin(EnvironmentPlugin):
 
 
 def _digest(query: TripQuery, world: OfferWorld, objective: str) -> str:
-    """Identifies a query with its offers."""
-    return hashlib.sha256(f"{query!r} {world.digest or _content(world)} {objective}".encode()).hexdigest()[:16]
+    """Identifies a query with its offers, in published results too: the class is called as it was in these."""
+    asked = repr(query).replace("TripQuery(", "Query(", 1)
+    return hashlib.sha256(f"{asked} {world.digest or _content(world)} {objective}".encode()).hexdigest()[:16]
 
 
 def _content(world: OfferWorld) -> str:
