@@ -17,13 +17,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from tape.adapters.litellm_settings import Settings
 from tape.budget import Cap, Rule
 from tape.budget.periods import UNITS
 from tape.budget.price_reading import PRICE_WORDS
 from tape.engine.ablations import Ablations
 from tape.engine.settings import TapeConfig
 from tape.gateway import settings as gateway
-from tape.integrations.litellm_settings import Settings
 from tape.protocols.method import method
 
 VARIABLES = ("tape.cli.ledger.ADDRESS", "tape.cli.gateway.SPANS_TO", "tape.agents.progress.SWITCH")

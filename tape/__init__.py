@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from solvers import explain as explain
     from solvers import k_best as k_best
     from solvers import solve as solve
-    from tape.aec.settings import AecSettings as AecSettings
     from tape.agents.best_of_n import BestOfNPlanAndActAgent as BestOfNPlanAndActAgent
     from tape.agents.best_of_n import BestOfNReactAgent as BestOfNReactAgent
     from tape.agents.open_loop import OpenLoopAgent as OpenLoopAgent
@@ -32,12 +31,6 @@ if TYPE_CHECKING:
     from tape.budget import Budget as Budget
     from tape.budget import Ledger as Ledger
     from tape.budget import Resources as Resources
-    from tape.cgdp.agents.cgdp import CgdpAgent as CgdpAgent
-    from tape.cgdp.agents.ircot import IrcotAgent as IrcotAgent
-    from tape.cgdp.agents.iter_retgen import IterRetgenAgent as IterRetgenAgent
-    from tape.cgdp.agents.memgpt import MemgptAgent as MemgptAgent
-    from tape.cgdp.agents.react_search import ReactSearchAgent as ReactSearchAgent
-    from tape.cgdp.settings import CgdpSettings as CgdpSettings
     from tape.choice import Choice as Choice
     from tape.choice import schedule as schedule
     from tape.choice import select as select
@@ -52,9 +45,16 @@ if TYPE_CHECKING:
     from tape.lm.fanout import FanOut as FanOut
     from tape.lm.fanout import plan_fanout as plan_fanout
     from tape.lm.registry import open_model as open_model
+    from tape.methods.aec.settings import AecSettings as AecSettings
+    from tape.methods.cgdp.agents.cgdp import CgdpAgent as CgdpAgent
+    from tape.methods.cgdp.agents.ircot import IrcotAgent as IrcotAgent
+    from tape.methods.cgdp.agents.iter_retgen import IterRetgenAgent as IterRetgenAgent
+    from tape.methods.cgdp.agents.memgpt import MemgptAgent as MemgptAgent
+    from tape.methods.cgdp.agents.react_search import ReactSearchAgent as ReactSearchAgent
+    from tape.methods.cgdp.settings import CgdpSettings as CgdpSettings
+    from tape.methods.sdp.agent import SdpAgent as SdpAgent
+    from tape.methods.sdp.settings import SdpSettings as SdpSettings
     from tape.protocols.result import EpisodeResult as EpisodeResult
-    from tape.sdp.agent import SdpAgent as SdpAgent
-    from tape.sdp.settings import SdpSettings as SdpSettings
     from tape.tools import Tool as Tool
     from tape.tools import ToolEnvironment as ToolEnvironment
     from tape.tools import mcp_tools as mcp_tools
@@ -66,24 +66,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
-    "AecSettings": "tape.aec.settings",
+    "AecSettings": "tape.methods.aec.settings",
     "Approval": "tape.approval",
     "ApprovalRequest": "tape.approval",
     "BestOfNPlanAndActAgent": "tape.agents.best_of_n",
     "BestOfNReactAgent": "tape.agents.best_of_n",
     "Budget": "tape.budget",
     "BudgetExceededError": "tape.errors",
-    "CgdpAgent": "tape.cgdp.agents.cgdp",
-    "CgdpSettings": "tape.cgdp.settings",
+    "CgdpAgent": "tape.methods.cgdp.agents.cgdp",
+    "CgdpSettings": "tape.methods.cgdp.settings",
     "Choice": "tape.choice",
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.protocols.result",
     "FanOut": "tape.lm.fanout",
     "Guard": "tape.guard.guard",
-    "IrcotAgent": "tape.cgdp.agents.ircot",
-    "IterRetgenAgent": "tape.cgdp.agents.iter_retgen",
+    "IrcotAgent": "tape.methods.cgdp.agents.ircot",
+    "IterRetgenAgent": "tape.methods.cgdp.agents.iter_retgen",
     "Ledger": "tape.budget",
-    "MemgptAgent": "tape.cgdp.agents.memgpt",
+    "MemgptAgent": "tape.methods.cgdp.agents.memgpt",
     "OpenLoopAgent": "tape.agents.open_loop",
     "PathProblem": "solvers",
     "PathSolution": "solvers",
@@ -92,11 +92,11 @@ _WHERE = {
     "PlanGraph": "tape.choice.graph",
     "Planned": "tape.agents.planned",
     "ReactAgent": "tape.agents.react",
-    "ReactSearchAgent": "tape.cgdp.agents.react_search",
+    "ReactSearchAgent": "tape.methods.cgdp.agents.react_search",
     "ReflexionAgent": "tape.agents.reflexion",
     "Resources": "tape.budget",
-    "SdpAgent": "tape.sdp.agent",
-    "SdpSettings": "tape.sdp.settings",
+    "SdpAgent": "tape.methods.sdp.agent",
+    "SdpSettings": "tape.methods.sdp.settings",
     "Status": "solvers",
     "TapeAgent": "tape.agents.tape",
     "TapeAllStepAgent": "tape.agents.tape",

@@ -19,8 +19,8 @@ from tape.protocols import Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 
 if TYPE_CHECKING:
-    from tape.sdp.adapter import Adapter
-    from tape.sdp.target import Target
+    from tape.methods.sdp.adapter import Adapter
+    from tape.methods.sdp.target import Target
 
 Mode = Literal["partial", "full"]
 MODES: tuple[Mode, ...] = ("partial", "full")
@@ -55,7 +55,7 @@ class AlfworldEnvironment(Environment):
         return prompt_format(self.domain, name)
 
     def sdp(self) -> Adapter:
-        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        """Predicate chains for :mod:`tape.methods.sdp`, which is loaded only where it is asked for."""
         from envs.alfworld.sdp import adapter
 
         return adapter(self.domain)

@@ -103,7 +103,7 @@ class AlfworldPlugin(EnvironmentPlugin):
         rate = facts["query_errors"]
         if not rate:
             return environment
-        from tape.aec.noisy_environment import NoisyEnvironment  # only where it is asked for
+        from tape.methods.aec.noisy_environment import NoisyEnvironment  # only where it is asked for
 
         return NoisyEnvironment(environment, rate, derive(0, task.id, rate))
 

@@ -11,12 +11,12 @@ from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
 from envs.alfworld.prompts.chat_text import RULES, STATUS_TEXT, described
 from envs.alfworld.state import as_state
+from tape.methods.sdp.adapter import Caps
+from tape.methods.sdp.operators import Outcome
+from tape.methods.sdp.predicate_adapter import PredicateAdapter
+from tape.methods.sdp.target import Fields, Target
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
-from tape.sdp.adapter import Caps
-from tape.sdp.operators import Outcome
-from tape.sdp.predicate_adapter import PredicateAdapter
-from tape.sdp.target import Fields, Target
 
 CAPS = Caps(attempts=3, replans=50, steps=200)
 """Ours: the paper does not play ALFWorld. A search is replanned at every receptacle that turns out empty."""

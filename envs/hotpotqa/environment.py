@@ -32,9 +32,9 @@ from envs.musique.words import parse_query
 from envs.search.metrics import exact_match, f1, normalise
 from tape.budget import Budget, Resources
 from tape.lm.base import Request
+from tape.methods.sdp.target import Target
 from tape.protocols import Action, AnswersAtLimit, Environment, Observation, State
 from tape.protocols.search import Passage
-from tape.sdp.target import Target
 
 
 class HotpotEnvironment(Environment, AnswersAtLimit):
@@ -129,7 +129,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         return prompt_format(self.domain.setting, name)
 
     def sdp(self) -> HopAdapter:
-        """Predicate chains for :mod:`tape.sdp`; stateless."""
+        """Predicate chains for :mod:`tape.methods.sdp`; stateless."""
         return HopAdapter(self.domain.setting)
 
     def longest_answer_request(self, prompt_format: str) -> Request:

@@ -12,9 +12,9 @@ from envs.hotpotqa.queries import ENTITIES_AFTER, GUESS_AFTER, entities, fallbac
 from envs.hotpotqa.state import ANSWER, GOAL, HOP, QaState, as_state, bridges_before, certified_hops, resolved
 from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
-from tape.sdp.operators import Realized
-from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain, Target
+from tape.methods.sdp.operators import Realized
+from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.methods.sdp.target import Chain, Target
 
 
 def hop_target(hop: int, sub_question: str) -> Target:

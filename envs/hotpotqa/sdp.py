@@ -13,10 +13,10 @@ from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import ANSWER, FINISHED, GOAL, REFUSED, SEARCHED, as_state, fields_of
 from envs.hotpotqa.validator import TwoStageValidator
+from tape.methods.sdp.adapter import Caps, Tools
+from tape.methods.sdp.operators import Operators
+from tape.methods.sdp.target import Chain, Fields, Target
 from tape.protocols import Action, State
-from tape.sdp.adapter import Caps, Tools
-from tape.sdp.operators import Operators
-from tape.sdp.target import Chain, Fields, Target
 
 CAPS: Mapping[str, Caps] = MappingProxyType(
     {"hotpotqa": Caps(attempts=3, replans=2, steps=20), "musique": Caps(attempts=3, replans=2, steps=25)}
@@ -26,7 +26,7 @@ CAPS: Mapping[str, Caps] = MappingProxyType(
 
 @dataclass(frozen=True)
 class HopAdapter:
-    """Implements :class:`tape.sdp.adapter.Adapter`.
+    """Implements :class:`tape.methods.sdp.adapter.Adapter`.
 
     Attributes:
         setting: How the question is played.

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
+from tape.methods.sdp.target import Chain, Fields
 from tape.protocols import State
 from tape.protocols.search import Passage
-from tape.sdp.target import Chain, Fields
 
 HOP, ANSWER, GOAL = "hop", "answer", "goal"
 """Kinds of predicates."""

@@ -22,13 +22,13 @@ from envs.hotpotqa.state import (
     bridges_before,
     resolved,
 )
-from tape.sdp.operators import Check, How, Outcome, Verdict
-from tape.sdp.target import Chain
+from tape.methods.sdp.operators import Check, How, Outcome, Verdict
+from tape.methods.sdp.target import Chain
 
 
 @dataclass(frozen=True)
 class TwoStageValidator:
-    """Implements :class:`tape.sdp.operators.Validate`.
+    """Implements :class:`tape.methods.sdp.operators.Validate`.
 
     Attributes:
         verifier: Judges a finding against a paragraph.

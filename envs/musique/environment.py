@@ -22,7 +22,7 @@ from tape.tools.toolbox import Toolbox
 from tape.tools.variants import ToolVariant
 
 if TYPE_CHECKING:
-    from tape.sdp.tool_adapter import ToolAdapter
+    from tape.methods.sdp.tool_adapter import ToolAdapter
 
 KIND = "search"
 
@@ -86,9 +86,9 @@ class MusiqueEnvironment(ToolEnvironment):
         self.question = question
 
     def sdp(self) -> ToolAdapter:
-        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
-        from tape.sdp.adapter import Caps
-        from tape.sdp.tool_adapter import ToolAdapter
+        """Predicate chains for :mod:`tape.methods.sdp`, which is loaded only where it is asked for."""
+        from tape.methods.sdp.adapter import Caps
+        from tape.methods.sdp.tool_adapter import ToolAdapter
 
         return ToolAdapter(self.domain, Caps(attempts=3, replans=2, steps=25))  # the paper's caps (SDP table 11)
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from envs.scienceworld.predicates import KINDS, explores, meaning, sentence
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, find, plain, read_things
+from tape.methods.sdp.target import Target
 from tape.protocols.predicates import Predicate
-from tape.sdp.target import Target
 
 MEASURED = "The last thing measured or read is: "
 GOAL = Target("The task's score reaches 100", "goal", goal=True)

@@ -8,8 +8,8 @@ from envs.scienceworld.prompts import prompt_format
 from tape.protocols.prompt_format import PromptFormat
 
 if TYPE_CHECKING:
-    from tape.sdp.adapter import Adapter
-    from tape.sdp.target import Target
+    from tape.methods.sdp.adapter import Adapter
+    from tape.methods.sdp.target import Target
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,7 +56,7 @@ class ScienceWorldEnvironment(Environment):
         return prompt_format(name)
 
     def sdp(self) -> Adapter:
-        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        """Predicate chains for :mod:`tape.methods.sdp`, which is loaded only where it is asked for."""
         from envs.scienceworld.sdp import ScienceAdapter
 
         return ScienceAdapter(self.domain.task)

@@ -9,8 +9,8 @@ from envs.scienceworld import changes
 from envs.scienceworld.engine import ScienceGame
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.state import ScienceState
+from tape.methods.sdp.target import Target
 from tape.protocols import Action
-from tape.sdp.target import Target
 
 
 @dataclass(frozen=True)

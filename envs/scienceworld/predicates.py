@@ -16,7 +16,7 @@ from envs.scienceworld.things import Thing, every_name, find, plain, read_things
 from tape.protocols.predicates import Predicate
 
 if TYPE_CHECKING:
-    from tape.sdp.target import Required
+    from tape.methods.sdp.target import Required
 
 _THE = r"(?:the |an? |some )?"
 _HAS = (

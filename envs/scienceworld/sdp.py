@@ -12,13 +12,13 @@ from envs.scienceworld.predicates import ShownState
 from envs.scienceworld.prompts.chat_text import RULES, known, task_line
 from envs.scienceworld.reading import refused
 from envs.scienceworld.state import ScienceTask
+from tape.methods.sdp.adapter import Caps, Tools
+from tape.methods.sdp.chat_prompts import ChatPrompts
+from tape.methods.sdp.lm_operators import LmPropose, LmRealize, LmValidate
+from tape.methods.sdp.operators import Check, Operators, Outcome, Verdict
+from tape.methods.sdp.state import CertifiedState
+from tape.methods.sdp.target import Chain, Fields, Target
 from tape.protocols import Action, State
-from tape.sdp.adapter import Caps, Tools
-from tape.sdp.chat_prompts import ChatPrompts
-from tape.sdp.lm_operators import LmPropose, LmRealize, LmValidate
-from tape.sdp.operators import Check, Operators, Outcome, Verdict
-from tape.sdp.state import CertifiedState
-from tape.sdp.target import Chain, Fields, Target
 
 CAPS = Caps(attempts=30, replans=5, steps=500)
 """SDP table 8."""
@@ -89,7 +89,7 @@ class ScienceValidate(LmValidate):
 
 
 class ScienceAdapter:
-    """Implements :class:`tape.sdp.adapter.Adapter`.
+    """Implements :class:`tape.methods.sdp.adapter.Adapter`.
 
     Args:
         task: The task.

@@ -1,4 +1,4 @@
-"""Search: a question, a corpus of passages, and ways to search it; what :mod:`tape.cgdp` plays on."""
+"""Search: a question, a corpus of passages, and ways to search it; what :mod:`tape.methods.cgdp` plays on."""
 
 from envs.search.environment import SearchEnvironment
 from envs.search.errors import SearchError

@@ -74,8 +74,8 @@ class SearchEnvironment(Environment):
         self._state = SearchState()
 
     def prompt_format(self, name: str) -> Any:
-        """The prompts of a search agent in a prompt format, a :class:`tape.cgdp.prompts.SearchFormat`."""
-        from tape.cgdp.prompts import search_format  # a search by hand does without
+        """The prompts of a search agent in a prompt format, a :class:`tape.methods.cgdp.prompts.SearchFormat`."""
+        from tape.methods.cgdp.prompts import search_format  # a search by hand does without
 
         return search_format(name, self.domain.noun)
 

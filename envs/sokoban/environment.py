@@ -14,8 +14,8 @@ from tape.protocols import Action, Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 
 if TYPE_CHECKING:
-    from tape.sdp.adapter import Adapter
-    from tape.sdp.target import Target
+    from tape.methods.sdp.adapter import Adapter
+    from tape.methods.sdp.target import Target
 
 
 class SokobanEnvironment(Environment):
@@ -85,7 +85,7 @@ class SokobanEnvironment(Environment):
         return prompt_format(self.domain, name)
 
     def sdp(self) -> Adapter:
-        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        """Predicate chains for :mod:`tape.methods.sdp`, which is loaded only where it is asked for."""
         from envs.sokoban.sdp import adapter
 
         return adapter(self.domain)

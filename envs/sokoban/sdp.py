@@ -7,10 +7,10 @@ from typing import Any
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.prompts.chat import RULES
 from envs.sokoban.state import State
+from tape.methods.sdp.adapter import Caps
+from tape.methods.sdp.predicate_adapter import PredicateAdapter
+from tape.methods.sdp.target import Fields
 from tape.protocols import State as AbstractState
-from tape.sdp.adapter import Caps
-from tape.sdp.predicate_adapter import PredicateAdapter
-from tape.sdp.target import Fields
 
 CAPS = Caps(attempts=3, replans=5, steps=200)
 """Ours: the paper has no Sokoban."""

@@ -21,8 +21,8 @@ from tape.protocols import Action, Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 
 if TYPE_CHECKING:
-    from tape.sdp.adapter import Adapter
-    from tape.sdp.target import Target
+    from tape.methods.sdp.adapter import Adapter
+    from tape.methods.sdp.target import Target
 
 SPARE_STEPS = 24
 """Steps beyond one for each slot: for what is refused."""
@@ -67,7 +67,7 @@ class TripEnvironment(Environment):
         return prompt_format(self.domain, name)
 
     def sdp(self) -> Adapter:
-        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        """Predicate chains for :mod:`tape.methods.sdp`, which is loaded only where it is asked for."""
         from envs.travelplanner.sdp import TripAdapter
 
         return TripAdapter(self.domain)

@@ -25,12 +25,12 @@ from envs.travelplanner.slots import CHECK, RENDER, Slot
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip, TripOption
 from tape.lm.base import Message, OneOf, Request
+from tape.methods.sdp.adapter import Caps, Tools
+from tape.methods.sdp.operators import Check, Operators, Outcome, Realized, Validate, Verdict
+from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.methods.sdp.target import Chain, Fields, Target
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
-from tape.sdp.adapter import Caps, Tools
-from tape.sdp.operators import Check, Operators, Outcome, Realized, Validate, Verdict
-from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain, Fields, Target
 
 CAPS = Caps(attempts=3, replans=5, steps=60)
 """SDP table 7."""
@@ -181,7 +181,7 @@ class TripValidate:
 
 
 class TripAdapter:
-    """Implements :class:`tape.sdp.adapter.Adapter`.
+    """Implements :class:`tape.methods.sdp.adapter.Adapter`.
 
     Args:
         domain: The trip.

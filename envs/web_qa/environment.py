@@ -53,7 +53,7 @@ class WebEnvironment(ToolEnvironment):
         self.asked = task
 
     def sdp(self) -> WebAdapter:
-        """Narrowing chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        """Narrowing chains for :mod:`tape.methods.sdp`, which is loaded only where it is asked for."""
         from envs.web_qa.sdp import WebAdapter
 
         return WebAdapter(self.domain)

@@ -10,13 +10,13 @@ from envs.web_qa.evidence import NOTE, SCRAPE, SEARCH, WebEvidence, gathered, la
 from envs.web_qa.prompts import CLOSEST, SHIFT, Doings, Final, Judgement, OperatorView, StepFinding, Steps
 from envs.web_qa.web import site
 from tape.errors import InvalidOutputError
+from tape.methods.sdp.adapter import Caps, Tools
+from tape.methods.sdp.operators import Check, How, Operators, Outcome, Realized, Verdict
+from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.methods.sdp.target import Chain, Target
+from tape.methods.sdp.tool_adapter import ToolAdapter
 from tape.protocols import Action, State
 from tape.reading import parsed
-from tape.sdp.adapter import Caps, Tools
-from tape.sdp.operators import Check, How, Operators, Outcome, Realized, Verdict
-from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain, Target
-from tape.sdp.tool_adapter import ToolAdapter
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain, as_state
 
@@ -212,7 +212,7 @@ class Narrowing:
 
 
 class WebAdapter(ToolAdapter):
-    """Implements :class:`tape.sdp.adapter.PreparingAdapter`: own operators for ``chain="adapter"``.
+    """Implements :class:`tape.methods.sdp.adapter.PreparingAdapter`: own operators for ``chain="adapter"``.
 
     Args:
         domain: The task and its tools.

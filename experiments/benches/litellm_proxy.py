@@ -134,7 +134,7 @@ def proxy(
     if ledger is not None:
         settings = {"ledger": ledger, "scope": "bench", "session": f"${CAP}"}
         config["litellm_settings"] = {
-            "callbacks": ["tape.integrations.litellm.budget"], "callback_settings": {"tape": settings}
+            "callbacks": ["tape.adapters.litellm.budget"], "callback_settings": {"tape": settings}
         }  # fmt: skip
     (folder / "config.yaml").write_text(json.dumps(config))
     port = free_port()

@@ -18,8 +18,8 @@ def main(argv: Sequence[str]) -> int:
     for name in foreign:
         if given[name] is not None:
             raise ConfigError(f"{name} means nothing to --to {args.to}: leave it out")
-    from tape.integrations import inspect_log, otlp
-    from tape.integrations.finished import open_run
+    from tape.adapters import inspect_log, otlp
+    from tape.adapters.finished import open_run
 
     if args.endpoint is not None:
         otlp.endpoint_of(args.endpoint)

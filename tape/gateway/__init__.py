@@ -12,7 +12,7 @@ How a call goes through, file by file:
    disk, in a ledger in a file, before the call starts; then the call is made and settled.
 5. ``tape/guard/planning.py`` and ``own_tools.py`` are what the gateway itself offers.
 6. ``watching.py`` tells of each call who watches: ``metrics.py`` for Prometheus, ``audit.py`` for a chained log, and
-   ``tape/integrations/gateway_spans.py`` for OpenTelemetry.
+   ``tape/adapters/gateway_spans.py`` for OpenTelemetry.
 
 ``tape.guard`` is the same budget without a server, for the calls that programs make of models and tools.
 """

@@ -1,6 +1,6 @@
 """The gateway's budget within a program: every call of a model and of a tool is paid for before it starts.
 
-An agent that some framework runs gets it through the framework's adapter in ``tape.integrations``.
+An agent that some framework runs gets it through the framework's adapter in ``tape.adapters``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interface of environments for search agents (:mod:`tape.cgdp`): passages, search options, a question."""
+"""The interface of environments for search agents (:mod:`tape.methods.cgdp`): passages, search options, a question."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, get_args
 
-from tape.cgdp.prompts.format import Extracted, MoveKind, NextMove, SearchFormat, Verdict
-from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import OneOf, Request
+from tape.methods.cgdp.prompts.format import Extracted, MoveKind, NextMove, SearchFormat, Verdict
+from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols import Action, Environment, State, Task
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
 from tape.testing.environments import SEED, EnvironmentConformance

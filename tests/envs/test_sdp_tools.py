@@ -11,9 +11,9 @@ from envs.musique.corpus import load_questions
 from envs.musique.plugin import PLUGIN as MUSIQUE
 from tape.cli import main
 from tape.lm.base import LanguageModel
+from tape.methods.sdp.adapters import require_adapter
+from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.runner.directory import RunDirectory
-from tape.sdp.adapters import require_adapter
-from tape.sdp.trajectory import CertifiedTrajectory
 from tests.envs.tool_scripts import arithmetic_script, look_up_script
 
 

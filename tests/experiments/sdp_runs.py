@@ -14,7 +14,7 @@ from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace
 from tests.experiments.synthetic import line, options
-from tests.tape.sdp.synthetic import Synthetic
+from tests.tape.methods.sdp.synthetic import Synthetic
 
 AS_GIVEN = {"SDP": {"skill": 0.45}, "SDP, other": {"skill": 0.8, "cascade": False, "score": True}}
 

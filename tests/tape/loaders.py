@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from tape.aec.calibration import IsotonicCalibration
-from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.budget import Resources
 from tape.choice.graph import PlanGraph
 from tape.cli import main
@@ -25,15 +23,17 @@ from tape.lm.hf import trained_on
 from tape.lm.price_table import PriceTable
 from tape.lm.registry import open_backend
 from tape.lm.scripted import ScriptedLM
+from tape.methods.aec.calibration import IsotonicCalibration
+from tape.methods.aec.overrides import Override, OverrideRule, Overrides
+from tape.methods.sdp.revalidation import checked, revalidate
+from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.protocols.predicates import Predicate
 from tape.reading import read_text
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import RunJournal
-from tape.sdp.revalidation import checked, revalidate
-from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import read_trace
-from tests.tape.sdp.synthetic import Synthetic
+from tests.tape.methods.sdp.synthetic import Synthetic
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
 

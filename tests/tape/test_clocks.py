@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from tape.adapters.finished import open_run
 from tape.budget import Budget
 from tape.budget.deadline import Deadline
 from tape.cli import main
-from tape.integrations.finished import open_run
 from tape.lm.hosted.wire import LONGEST_WAIT, retry_after
 from tape.trace import FinishedEvent
 from tests.tape.show.view_runs import episode, write_trace

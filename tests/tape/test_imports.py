@@ -9,7 +9,7 @@ import pytest
 import tape
 
 EXTRA = (
-    *("tape.aec", "tape.cgdp", "tape.sdp"),
+    *("tape.methods.aec", "tape.methods.cgdp", "tape.methods.sdp"),
     *("tape.lm.hosted", "tape.show.draw", "tape.show.plots", "matplotlib"),
 )
 """What a plain TAPE episode of a local model has no use for."""

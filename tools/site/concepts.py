@@ -7,11 +7,11 @@ from typing import Any
 
 from solvers.rcsp.plain_net import Net
 from solvers.time_expanded import END, programme
-from tape.aec.events import CommittedEvent, QueriedEvent, VerifiedEvent
 from tape.analysis.probe.advice import NEEDED, verdict
 from tape.budget import Budget, in_units
-from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
-from tape.sdp.events import ValidatedEvent
+from tape.methods.aec.events import CommittedEvent, QueriedEvent, VerifiedEvent
+from tape.methods.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
+from tape.methods.sdp.events import ValidatedEvent
 from tape.show.draw import draw
 from tape.show.replay import shown
 from tape.trace import ActedEvent, Event, MismatchEvent, ObservedEvent

@@ -71,13 +71,13 @@ PUBLIC: Mapping[str, Page] = {
     "frameworks": Page(
         "Adapters for frameworks",
         "One object for each framework: it reserves before the framework's call is sent.",
-        _of("tape.integrations.langchain", "GuardMiddleware GuardCallback plan_node")
-        | _of("tape.integrations.pydantic_ai", "GuardCapability BoundedModel")
-        | _of("tape.integrations.openai_agents", "BoundedModel bounded_tools")
-        | _of("tape.integrations.smolagents", "BoundedModel bounded_tools")
-        | _of("tape.integrations.dspy", "BoundedLM bounded_tools")
-        | _of("tape.integrations.inspect_agent", "bounded_agent bounded_model bounded_tools")
-        | _of("tape.integrations.otel", "Spans provider"),
+        _of("tape.adapters.langchain", "GuardMiddleware GuardCallback plan_node")
+        | _of("tape.adapters.pydantic_ai", "GuardCapability BoundedModel")
+        | _of("tape.adapters.openai_agents", "BoundedModel bounded_tools")
+        | _of("tape.adapters.smolagents", "BoundedModel bounded_tools")
+        | _of("tape.adapters.dspy", "BoundedLM bounded_tools")
+        | _of("tape.adapters.inspect_agent", "bounded_agent bounded_model bounded_tools")
+        | _of("tape.adapters.otel", "Spans provider"),
     ),
     "select": Page(
         "Select",

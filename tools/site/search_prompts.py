@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tape.cgdp.prompts.chat import ChatSearchFormat
-from tape.cgdp.view import Belief, Fact, SearchRound, View
 from tape.lm.base import Request
+from tape.methods.cgdp.prompts.chat import ChatSearchFormat
+from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols.search import Passage
 
 QUESTION = "Who is the mayor of the town where Ada was born?"

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from envs.hotpotqa.actions import Find
 from envs.hotpotqa.state import Certified
+from tape.methods.sdp.operators import How
 from tape.protocols.search import Passage
-from tape.sdp.operators import How
 
 NOT_FOUND = "not mentioned"
 """The finding of a reader that finds nothing; the negation filter rejects it."""

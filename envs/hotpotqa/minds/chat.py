@@ -10,10 +10,10 @@ from envs.hotpotqa.minds import chat_prompts as prompts
 from envs.hotpotqa.minds.base import HopTask
 from envs.hotpotqa.state import Certified
 from tape.lm.base import Request
+from tape.methods.sdp.adapter import Tools
+from tape.methods.sdp.operators import How
 from tape.protocols.search import Passage
 from tape.reading import parsed
-from tape.sdp.adapter import Tools
-from tape.sdp.operators import How
 
 
 class ChatMind:

@@ -19,8 +19,8 @@ from envs.hotpotqa.state import Certified
 from envs.musique.scripted_reader import read
 from envs.musique.words import parse_query, query_text
 from envs.search.metrics import normalise
+from tape.methods.sdp.operators import How
 from tape.protocols.search import Passage
-from tape.sdp.operators import How
 
 MISREADINGS = ("wrong_paragraph", "wrong_entity", "wrong_title")
 """The relation of another entity; another name of the right paragraph; the right finding under another title."""

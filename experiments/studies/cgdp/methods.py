@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from experiments.harness.matrix import agent_class, own_options, tasks_of
 from experiments.harness.methods import Method
-from tape.cgdp.settings import Memory
+from tape.methods.cgdp.settings import Memory
 from tape.protocols import Task
 
 OWN = "own corpus"

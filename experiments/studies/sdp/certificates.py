@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from experiments.harness.measured import Measured, Record
-from tape.sdp.reader import NotSdpError
-from tape.sdp.revalidation import checked, revalidate
-from tape.sdp.trajectory import CertifiedTrajectory
+from tape.methods.sdp.reader import NotSdpError
+from tape.methods.sdp.revalidation import checked, revalidate
+from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.show.document import Section, Table
 
 Plain = dict[str, Any]

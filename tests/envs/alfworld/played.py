@@ -10,9 +10,9 @@ from envs.alfworld.prompts import prompt_format
 from envs.alfworld.sdp import adapter
 from experiments.training.alfworld.world import World
 from tape.budget import Budget, Resources
+from tape.methods.sdp.adapter import Adapter
 from tape.protocols import Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
-from tape.sdp.adapter import Adapter
 
 
 class PlayedAlfworld(Environment):

@@ -17,8 +17,8 @@ from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, AlfworldPredicates, at
 from envs.alfworld.projector import all_seen
 from envs.alfworld.state import BARE, NEW, Knowledge, Layout
 from experiments.training.alfworld.world import World
-from tape.aec.facts import Evidence, GroundedStore
-from tape.aec.verifier import Rulebook, Verifier
+from tape.methods.aec.facts import Evidence, GroundedStore
+from tape.methods.aec.verifier import Rulebook, Verifier
 from tape.protocols.predicates import Predicate
 from tests.envs.alfworld.worlds import (
     KITCHEN,

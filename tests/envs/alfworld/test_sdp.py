@@ -13,15 +13,15 @@ from envs.alfworld.game.sentences import whole
 from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.sdp import adapter, unread
 from tape.errors import ConfigError, InvalidOutputError
+from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.events import ChainEvent
+from tape.methods.sdp.operators import Outcome
+from tape.methods.sdp.predicate_prompts import PredicatePrompts
+from tape.methods.sdp.revalidation import revalidate
+from tape.methods.sdp.target import Target
+from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate
-from tape.sdp.agent import SdpAgent
-from tape.sdp.events import ChainEvent
-from tape.sdp.operators import Outcome
-from tape.sdp.predicate_prompts import PredicatePrompts
-from tape.sdp.revalidation import revalidate
-from tape.sdp.target import Target
-from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import read_trace
 from tests.envs.alfworld.helpers import needs_engine
 from tests.envs.alfworld.worlds import KITCHEN, domain_of, known, world_of

@@ -15,8 +15,8 @@ from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.adapter import Tools
 from tape.protocols.search import Passage
-from tape.sdp.adapter import Tools
 from tape.seeds import derive
 from tape.trace import TraceWriter
 

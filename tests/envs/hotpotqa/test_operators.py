@@ -15,9 +15,9 @@ from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.state import Certified, QaState, Searched, fields_of
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
-from tape.sdp.operators import Realized
-from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain
+from tape.methods.sdp.operators import Realized
+from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.methods.sdp.target import Chain
 from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, SUBS, environment, knowing, run, sub_questions, tools_for
 
 ENV = environment()

@@ -14,8 +14,8 @@ from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.agent import SdpAgent
 from tape.protocols.result import EpisodeResult
-from tape.sdp.agent import SdpAgent
 from tests.envs.hotpotqa.helpers import QUESTION, answer, environment, found, knowing, setting, sub_questions
 from tests.envs.hotpotqa.test_environment import MOVES, player
 from tests.envs.tool_scripts import split_script

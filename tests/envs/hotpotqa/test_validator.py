@@ -13,10 +13,10 @@ from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.state import Certified, QaState, Searched
 from envs.hotpotqa.validator import TwoStageValidator
+from tape.methods.sdp.operators import How, Outcome, Verdict
+from tape.methods.sdp.target import Chain
 from tape.protocols import Observation
 from tape.protocols.search import Passage
-from tape.sdp.operators import How, Outcome, Verdict
-from tape.sdp.target import Chain
 from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, run, setting
 
 

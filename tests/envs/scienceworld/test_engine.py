@@ -18,7 +18,7 @@ from envs.scienceworld.errors import EngineError, ScienceWorldError
 from envs.scienceworld.gold import gold_path
 from envs.scienceworld.simulator_model import ScienceSimulator
 from envs.scienceworld.tasks import all_tasks
-from tape.sdp.target import Target
+from tape.methods.sdp.target import Target
 from tests.envs.scienceworld.recorded import NO_SIMULATOR, views
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(NO_SIMULATOR is not None, reason=NO_SIMULATOR or "")]

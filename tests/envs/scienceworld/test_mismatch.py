@@ -13,7 +13,7 @@ from envs.scienceworld.mismatch import Experiment, PathNeeds
 from tape.protocols import Action, State
 from tape.protocols.predicates import Assignment, Effects, Predicate
 from tests.profiles import examples
-from tests.tape.aec.declared import Declared
+from tests.tape.methods.aec.declared import Declared
 
 FACTS = tuple(Predicate(name) for name in "abcd")
 Facts = Mapping[Predicate, bool]

@@ -13,8 +13,8 @@ from envs.scienceworld.changes import target_of
 from envs.scienceworld.predicates import ShownState, meaning, sentence
 from envs.scienceworld.state import ScienceState, ScienceTask
 from envs.scienceworld.things import read_things, same
+from tape.methods.sdp.operators import check_required
 from tape.protocols.predicates import Predicate
-from tape.sdp.operators import check_required
 from tests.envs.scienceworld.recorded import recorded, states
 
 KITCHEN = """This room is called the kitchen. In it, you see: 

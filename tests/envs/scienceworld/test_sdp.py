@@ -13,12 +13,12 @@ from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.adapter import Tools
+from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.events import ConcludedEvent, ValidatedEvent
+from tape.methods.sdp.operators import Outcome
+from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.protocols import Observation
-from tape.sdp.adapter import Tools
-from tape.sdp.agent import SdpAgent
-from tape.sdp.events import ConcludedEvent, ValidatedEvent
-from tape.sdp.operators import Outcome
-from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.seeds import derive
 from tape.trace import TraceWriter
 from tests.envs.scienceworld.recorded import states

@@ -23,7 +23,7 @@ from tape.errors import ConfigError, ModelError, UnknownNameError
 from tape.lm.base import Message, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
-from tape.sdp.agent import SdpAgent
+from tape.methods.sdp.agent import SdpAgent
 from tests.envs.scienceworld.recorded import recorded, states
 from tests.tape.offers import offers
 

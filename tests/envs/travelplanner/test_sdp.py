@@ -19,11 +19,11 @@ from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from tape.lm.base import OneOf, Request
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.events import ValidatedEvent
+from tape.methods.sdp.operators import Outcome
 from tape.protocols import Observation
 from tape.protocols.result import EpisodeResult
-from tape.sdp.agent import SdpAgent
-from tape.sdp.events import ValidatedEvent
-from tape.sdp.operators import Outcome
 from tape.trace import TraceWriter
 from tests.envs.travelplanner.trips import FIXED, complete, trip, with_query
 from tests.profiles import examples

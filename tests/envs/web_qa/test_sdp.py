@@ -19,8 +19,8 @@ from tape.cli import main
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.agent import SdpAgent
 from tape.protocols.result import EpisodeResult
-from tape.sdp.agent import SdpAgent
 from tape.tools.calls import answer, call, parse
 
 GYM, MILL, HOSTILE = "https://gym.example/", "https://mill.example/", "https://trap.example/"

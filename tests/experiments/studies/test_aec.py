@@ -12,11 +12,11 @@ from envs.alfworld.game.games import load_games
 from envs.alfworld.game.textworld_game import installed
 from experiments.studies.aec import aec
 from experiments.studies.aec.methods import METHODS, NAMES, REMOVED, named
-from tape.aec.noisy_environment import NoisyDomain, NoisyEnvironment
 from tape.lm.bundled import sizes
+from tape.methods.aec.noisy_environment import NoisyDomain, NoisyEnvironment
 from tape.protocols.predicates import Predicate
 from tape.runner.directory import RunDirectory
-from tests.tape.aec.toy import BoxDomain
+from tests.tape.methods.aec.toy import BoxDomain
 
 needs_model = pytest.mark.skipif(
     not installed() or "household" not in sizes("household"), reason="needs the extra alfworld and its bundled model"

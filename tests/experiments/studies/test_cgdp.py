@@ -14,11 +14,11 @@ from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
 from experiments.studies.cgdp import memory
 from experiments.studies.cgdp.methods import HARNESSES
-from tape.cgdp.settings import CgdpSettings
+from tape.methods.cgdp.settings import CgdpSettings
 from tape.runner.workers import InProcess
 from tape.show.document import Table
 from tape.statistics import holm
-from tests.tape.cgdp.policy import scripted_policy
+from tests.tape.methods.cgdp.policy import scripted_policy
 
 pytest.importorskip("bm25s")
 POLICY = "scripted policy"

@@ -11,9 +11,9 @@ import pytest
 from experiments.harness import episodes
 from experiments.harness.measured import Measured
 from experiments.studies.sdp import certificates
+from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.sdp.trajectory import CertifiedTrajectory
 from tape.show.document import markdown
 from tests.experiments.sdp_runs import make_sdp_run
 

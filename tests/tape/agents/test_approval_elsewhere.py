@@ -8,16 +8,16 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from tape import Approval, ApprovalRequest
-from tape.aec.events import QueriedEvent
 from tape.agents.base import Agent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError
-from tape.sdp.agent import SdpAgent
+from tape.methods.aec.events import QueriedEvent
+from tape.methods.sdp.agent import SdpAgent
 from tape.trace import ApprovalEvent, GraphFoldedEvent, PathSelectedEvent, TraceWriter
-from tests.tape.aec.toy import BoxModel, BoxWorld
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
+from tests.tape.methods.aec.toy import BoxModel, BoxWorld
 
 SETTINGS: list[tuple[type[Agent], dict[str, Any]]] = [
     (TapeAgent, {}), (TapeAgent, {"ablations": {"replan_every_step": True}}), (TapeAgent, {"aec": True}),

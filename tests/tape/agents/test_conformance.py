@@ -13,8 +13,8 @@ from tape.agents.react import ReactAgent
 from tape.agents.reflexion import ReflexionAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.lm.base import LanguageModel
+from tape.methods.sdp.agent import SdpAgent
 from tape.protocols import Environment
-from tape.sdp.agent import SdpAgent
 from tape.testing import AgentConformance
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 

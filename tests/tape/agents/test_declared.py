@@ -21,11 +21,11 @@ from tape.choice.graph import GOAL_SCORE
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.agent import SdpAgent
 from tape.protocols import Score
 from tape.runner.checks import check_before
 from tape.runner.configurations import Configuration
 from tape.runner.spec import RunSpec
-from tape.sdp.agent import SdpAgent
 from tape.testing.line import Line
 from tape.tools import ToolEnvironment, tool
 from tape.waiting import run_sync

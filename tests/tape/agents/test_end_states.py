@@ -25,9 +25,9 @@ from tape.testing.line import Line, LineModel
 from tape.tools import ToolEnvironment, tool
 from tape.trace import FinishedEvent, TraceWriter
 from tape.world.scripted import ScriptedPlayer
-from tests.tape.aec.toy import OPEN, BoxModel, BoxWorld
-from tests.tape.aec.toy import play as verified
 from tests.tape.agents.cleaning import CAPS, Cleaning, stubborn
+from tests.tape.methods.aec.toy import OPEN, BoxModel, BoxWorld
+from tests.tape.methods.aec.toy import play as verified
 from tests.tape.tools.helpers import TOOLS, follow, script
 from tests.tape.world.worlds import Lamp, make_lamp
 

@@ -19,8 +19,8 @@ from tape.budget.prices import Answer
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.agent import SdpAgent
 from tape.protocols.result import EpisodeResult
-from tape.sdp.agent import SdpAgent
 from tape.show.replay import describe
 from tape.tools import Fixed, Likely, Tool, ToolEnvironment, Uniform
 from tape.tools.making import make_tool

@@ -16,8 +16,8 @@ from tape.budget import Resources, kind_of
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import Request, TokenPrice
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.agent import SdpAgent
 from tape.protocols import Action, Observation
-from tape.sdp.agent import SdpAgent
 from tape.tools import ToolEnvironment, tool
 from tape.trace import ActedEvent, Event, FinishedEvent, GraphFoldedEvent, LedgerEvent, PathSelectedEvent
 from tests.tape.agents.cleaning import CAPS, Cleaning, obedient

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.errors import TraceError
-from tape.sdp.reader import NotSdpError
-from tape.sdp.revalidation import checked, revalidate
-from tape.sdp.trajectory import CertifiedTrajectory
+from tape.methods.sdp.reader import NotSdpError
+from tape.methods.sdp.revalidation import checked, revalidate
+from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.trace import FinishedEvent, StartedEvent
 from tests.profiles import examples
-from tests.tape.sdp.synthetic import Synthetic, trajectories, trajectory
-from tests.tape.sdp.worked import WORKED
+from tests.tape.methods.sdp.synthetic import Synthetic, trajectories, trajectory
+from tests.tape.methods.sdp.worked import WORKED
 from tests.tape.show.view_runs import write_trace
 
 

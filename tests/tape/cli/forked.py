@@ -14,7 +14,7 @@ from typing import Any
 IMPORTED = (
     "envs.sokoban.plugin", "solvers.labelling", "tape.agents.open_loop",
     "tape.analysis.probe.report", "tape.analysis.why", "tape.gateway.audit", "tape.gateway.gateway",
-    "tape.gateway.serving", "tape.integrations.inspect_log", "tape.integrations.otlp", "tape.budget.stores",
+    "tape.gateway.serving", "tape.adapters.inspect_log", "tape.adapters.otlp", "tape.budget.stores",
     "tape.lm.listed_prices", "tape.runner.runner", "tape.show.frontier", "tape.show.view.page",
 )  # fmt: skip
 

@@ -9,16 +9,16 @@ import pytest
 from envs.scienceworld.domain import ScienceWorldDomain
 from envs.scienceworld.state import ScienceTask
 from envs.sokoban.environment import SokobanEnvironment
-from tape.aec.settings import AecSettings
 from tape.agents.base import Agent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
+from tape.methods.aec.settings import AecSettings
+from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.settings import SdpSettings
 from tape.plugins import METHODS, load, names
 from tape.protocols.method import method
 from tape.protocols.parts import Progress
-from tape.sdp.agent import SdpAgent
-from tape.sdp.settings import SdpSettings
 from tape.testing.line import Line, LineModel
 from tape.tools import ToolEnvironment
 from tape.tools.domain import ToolDomain

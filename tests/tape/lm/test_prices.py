@@ -15,7 +15,6 @@ from envs.sokoban.xsb import write
 from tape.agents.base import Agent
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget
-from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.cli import main
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import Request
@@ -25,6 +24,7 @@ from tape.lm.price import FREE, TokenPrice
 from tape.lm.price_table import PriceTable, missing_price
 from tape.lm.priced import PricedLM, priced
 from tape.lm.scripted import ScriptedLM
+from tape.methods.cgdp.agents.react_search import ReactSearchAgent
 from tests.tape.helpers import CORRIDOR
 from tests.tape.lm.drawn_calls import frozen
 

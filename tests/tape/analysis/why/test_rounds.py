@@ -19,14 +19,14 @@ from tape.agents.tape import TapeAllStepAgent
 from tape.analysis.why import Round, about, rounds
 from tape.budget import Budget, Resources
 from tape.choice.graph import PlanGraph
-from tape.sdp.agent import SdpAgent
+from tape.methods.sdp.agent import SdpAgent
 from tape.trace import Event
 from tests.places import ROOT
 from tests.profiles import examples
-from tests.tape.aec.toy import BoxModel, BoxWorld
-from tests.tape.aec.toy import play as play_boxes
 from tests.tape.analysis.why.shop import WORTH, acted, episode, finished, folded, selection, shop
 from tests.tape.helpers import CORRIDOR, SimulatedModel, play
+from tests.tape.methods.aec.toy import BoxModel, BoxWorld
+from tests.tape.methods.aec.toy import play as play_boxes
 
 PAGE = (ROOT / "docs" / "reference" / "why.md").read_text(encoding="utf-8")
 SHORT = {"usd": 1, "steps": 3}

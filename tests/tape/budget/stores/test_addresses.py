@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("psycopg")
 
 from tape import Guard
+from tape.adapters.litellm_settings import Settings
 from tape.budget import UnreachableLedgerError, open_store
 from tape.budget.stores.addresses import is_address, read_address
 from tape.budget.stores.file import FileStore
@@ -23,7 +24,6 @@ from tape.cli.run import _again
 from tape.errors import ConfigError, TapeError
 from tape.gateway.config import load_config
 from tape.gateway.journal import Journal
-from tape.integrations.litellm_settings import Settings
 from tape.reading import shaped
 from tests.tape.commandline import Tape
 

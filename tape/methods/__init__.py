@@ -1,0 +1,1 @@
+"""Methods of other papers over the same graph: AEC, SDP and CGDP."""

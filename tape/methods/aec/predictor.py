@@ -1,0 +1,142 @@
+"""Predictors of unknown predicates (AEC eq. 3), from grounded facts alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from tape.engine.context import RoleContext
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Request
+from tape.methods.aec.facts import Grounded
+from tape.methods.aec.overrides import Overrides, features_of
+from tape.protocols import State
+from tape.protocols.predicates import Predicate
+from tape.protocols.prompt_format import PromptFormat
+from tape.seeds import derive
+
+ROLE = "predict"
+
+TEMPERATURE = 1.0
+"""The members of the ensemble are samples of the model's own distribution."""
+
+
+class Estimate(NamedTuple):
+    """A prediction.
+
+    Attributes:
+        mu: The probability of being true that decisions use.
+        sigma: Its uncertainty.
+        raw: The model's own probability, before calibration and learned rules; None: ``mu``.
+    """
+
+    mu: float
+    sigma: float
+    raw: float | None = None
+
+
+class Predictor(Protocol):
+    """f(p given w), which takes no beliefs."""
+
+    async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
+        """Predict each predicate from grounded facts."""
+
+
+def _requests(
+    prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate]
+) -> Sequence[tuple[Request, Sequence[Predicate]]]:
+    """Requests for predictions.
+
+    Raises:
+        ConfigError: The prompt format has no requests for predictions.
+    """
+    asked = prompt_format.predict_request(state, predicates)
+    if asked is None:
+        raise ConfigError(
+            f"there are unknown predicates to predict, but {type(prompt_format).__name__} has no predict_request and "
+            "read_predict; use gate='query_all', or a model whose prompt format has them"
+        )
+    return asked
+
+
+class EnsemblePredictor:
+    """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
+
+    Half an answer of each kind is added to the samples, because a few equal samples are not certainty. Sigma is then a
+    function of the votes alone, at most ``1 / (2 * sqrt(n + 1))`` for n samples, and carries no information beyond mu.
+    Each predicate is asked about once for the same facts; calibration and learned rules correct the answers.
+
+    Args:
+        context: The episode's model and prompts; they need ``predict_request`` if anything is unknown.
+        members: Samples of every answer.
+        seed: Root of the sampling seeds.
+        calibration: Maps raw to calibrated probabilities.
+        rules: Learned rules; the probability of a rule that applies replaces the model's.
+    """
+
+    def __init__(
+        self,
+        context: RoleContext,
+        members: int,
+        seed: int,
+        calibration: Callable[[float], float] | None = None,
+        rules: Overrides | None = None,
+    ) -> None:
+        self._context, self._members, self._seed = context, members, seed
+        self._calibration, self._rules = calibration, rules or Overrides()
+        self._known: dict[tuple[str, Predicate], Estimate] = {}
+
+    async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
+        """Predict each predicate.
+
+        Raises:
+            BudgetExceededError: The calls do not fit; they were not made.
+            ConfigError: The prompt format has no requests for predictions.
+        """
+        fresh = [p for p in dict.fromkeys(predicates) if (grounded.digest, p) not in self._known]
+        votes = await self._ask(fresh, grounded) if fresh else {}
+        for predicate in fresh:
+            count = len(votes[predicate]) + 1
+            raw = (math.fsum(votes[predicate]) + 0.5) / count
+            spread = math.sqrt(raw * (1 - raw) / count)
+            self._known[grounded.digest, predicate] = self._corrected(predicate, raw, spread)
+        return [self._known[grounded.digest, p] for p in predicates]
+
+    async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
+        """Each sample's answer to each predicate, 1 for true."""
+        prompt_format = self._context.prompt_format
+        asked = _requests(prompt_format, grounded.observed, predicates)
+        requests = [
+            replace(
+                request,
+                n=self._members,
+                temperature=TEMPERATURE,
+                seed=derive(self._seed, grounded.digest, *map(str, covered)),
+                role=ROLE,
+            )
+            for request, covered in asked
+        ]
+        votes: dict[Predicate, list[float]] = {p: [] for p in predicates}
+        for (_, covered), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
+            for text in completion.texts:
+                for predicate, value in self._read(prompt_format, grounded.observed, covered, text).items():
+                    if predicate in votes:
+                        votes[predicate].append(float(value))
+        return votes
+
+    def _read(
+        self, prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate], text: str
+    ) -> Mapping[Predicate, bool]:
+        try:
+            return prompt_format.read_predict(state, predicates, text)
+        except InvalidOutputError as error:
+            self._context.count_malformed(ROLE, text, error)
+            return {}
+
+    def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
+        rule = self._rules.applying(predicate, features_of(self._context.domain, predicate))
+        if rule is not None:  # its uncertainty follows from the number of its cases
+            return Estimate(rule.mu, math.sqrt(rule.mu * (1 - rule.mu) / (rule.n + 2)), raw)
+        return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)

@@ -1,0 +1,236 @@
+"""Prompts of the four operators for general instruction-tuned models; environments override parts of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from tape.budget import amount_of
+from tape.errors import InvalidOutputError
+from tape.lm.base import JsonSchema, Request
+from tape.methods.sdp.operators import Outcome
+from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.methods.sdp.target import Chain, Target, Value
+from tape.protocols import Action, Observation
+from tape.protocols.prompt_format import Examples, asked, turns
+from tape.reading import parsed
+
+_STRICT = ConfigDict(extra="forbid")
+_UNFIT = "not the JSON that was asked for"
+_SHOWN = 5
+"""Most failed attempts that a prompt repeats."""
+
+
+MOST_PREDICATES = 40
+LONGEST_THOUGHT = 300
+"""Characters of a thought, or of a reason."""
+
+GENERAL = "You bring a task to its end step by step, in a world that answers every action with what can be seen then."
+_Statement = Annotated[str, Field(min_length=1, max_length=160)]
+
+
+class ChainAnswer(BaseModel):
+    """A chain of predicates."""
+
+    model_config = _STRICT
+    predicates: list[_Statement] = Field(min_length=1, max_length=MOST_PREDICATES)
+
+
+class ActionAnswer(BaseModel):
+    """An action."""
+
+    model_config = _STRICT
+    thought: str = Field(max_length=LONGEST_THOUGHT)
+    action: str = Field(min_length=1, max_length=300)
+
+
+class VerdictAnswer(BaseModel):
+    """How many predicates hold."""
+
+    model_config = _STRICT
+    reason: str = Field(max_length=LONGEST_THOUGHT)
+    k: int = Field(ge=0)
+
+
+@lru_cache(maxsize=64)
+def _verdict_model(most: int) -> type[BaseModel]:
+    """A reason, then the number of predicates that hold."""
+    counts: Any = (Literal[tuple(range(most + 1))], ...)
+    return create_model("Verdict", __config__=_STRICT, reason=(str, Field(max_length=LONGEST_THOUGHT)), k=counts)
+
+
+class ChatPrompts:
+    """Requests of the operators, and how their answers are read.
+
+    Args:
+        task: The task in words.
+        goal: The goal predicate.
+        rules: The environment's actions and their form, for the model.
+        tokens: Most tokens of an answer.
+        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
+    """
+
+    def __init__(
+        self, task: str, goal: Target, *, rules: str = "", tokens: int = 1200, examples: Examples | None = None
+    ) -> None:
+        self.task, self.goal, self.rules, self._tokens = task, goal, rules, tokens
+        self._examples = worked() if examples is None else examples
+
+    # --- what an environment overrides ------------------------------------------------------
+
+    def target(self, text: str) -> Target:
+        """A target from a predicate in words."""
+        return Target(text, "predicate")
+
+    def notes(self, state: CertifiedState) -> Sequence[str]:
+        """More lines for PROPOSE and REPLAN, for instance known places."""
+        del state
+        return ()
+
+    def seen(self, outcome: Outcome) -> Sequence[str]:
+        """More lines for VALIDATE beside action and observation."""
+        del outcome
+        return ()
+
+    # --- PROPOSE and REPLAN -----------------------------------------------------------------
+
+    def chain_request(self, state: CertifiedState) -> Request:
+        """Ask for a whole chain."""
+        ask = (
+            "Break the task into a chain of conditions that become true one after the other. Each is one statement "
+            "about the world that a single look can confirm or refute, in the order in which they have to come true, "
+            "neither a vague aim nor one for every small move. Leave out what is certified already and the goal itself."
+        )
+        form = self._chain_model()
+        return self._request("propose", [*_state(state), *self.notes(state), f"{ask} {_CHAIN_FORM}"], form)
+
+    def replan_request(self, at: MarkovState, history: Sequence[Attempt]) -> Request:
+        """Ask for a new tail."""
+        ask = (
+            f"The condition {at.target.text!r} could not be brought about in {len(at.attempts)} attempts. Write a new "
+            "chain of conditions from the present state to the goal that goes another way. Leave out what is certified."
+        )
+        lines = [*_state(at.state), *self.notes(at.state), *_failures(history), f"{ask} {_CHAIN_FORM}"]
+        return self._request("replan", lines, self._chain_model())
+
+    def _chain_model(self) -> type[BaseModel]:
+        """The schema of a chain; it is read as a :class:`ChainAnswer`."""
+        return ChainAnswer
+
+    def read_chain(self, text: str) -> Chain:
+        """The targets, with the goal added.
+
+        Raises:
+            InvalidOutputError: The text is not the requested JSON.
+        """
+        answer = parsed(ChainAnswer, text, _UNFIT)
+        stated = [predicate.strip() for predicate in answer.predicates]
+        return (*(self.target(predicate) for predicate in stated if predicate), self.goal)
+
+    # --- REALIZE ----------------------------------------------------------------------------
+
+    def action_request(self, at: MarkovState) -> Request:
+        """Ask for one action toward the current target."""
+        ask = f"Write the one action that brings this about or comes nearest to it: {at.target.text}"
+        think = 'Think in one sentence first. Answer as JSON with the fields "thought" and "action".'
+        return self._request("realize", [*_state(at.state), *_failures(at.attempts), ask, think], ActionAnswer)
+
+    def read_action(self, text: str) -> tuple[str, Action]:
+        """The words around the action, and the action.
+
+        Raises:
+            InvalidOutputError: The text is not the requested JSON.
+        """
+        answer = parsed(ActionAnswer, text, _UNFIT)
+        return answer.thought, answer.action.strip()
+
+    # --- VALIDATE ---------------------------------------------------------------------------
+
+    def verdict_request(self, tail: Chain, outcome: Outcome) -> Request:
+        """Ask how many consecutive predicates, from the first, an observation shows to be true."""
+        numbered = [f"{i}. {target.text}" for i, target in enumerate(tail, 1)]
+        ask = (
+            "How many of these conditions does the observation show to be true, counted from the first and stopping at "
+            "the first that it does not show? Judge by what is observed alone, not by what the action was meant to do. "
+            "First say which words of the observation show it, or what is missing; then count. "
+            'Answer as JSON with the fields "reason" and "k", the number of conditions.'
+        )
+        lines = [f"action: {outcome.action}", f"observation: {outcome.observation.text}", *self.seen(outcome)]
+        return self._request("validate", [*lines, "conditions:", *numbered, ask], _verdict_model(len(tail)))
+
+    def read_verdict(self, text: str, most: int) -> tuple[int, str]:
+        """Read k, and the reason.
+
+        Raises:
+            InvalidOutputError: The text is not the requested JSON, or k is out of range.
+        """
+        answer = parsed(VerdictAnswer, text, _UNFIT)
+        if not 0 <= answer.k <= most:
+            raise InvalidOutputError(f"k is {answer.k}, and there are {most} conditions")
+        return answer.k, answer.reason
+
+    def _request(self, role: str, lines: Sequence[str], answer: type[BaseModel]) -> Request:
+        # REPLAN shows the same example as PROPOSE.
+        shown = self._examples.get("propose" if role == "replan" else role, ())
+        asked = "\n".join([f"Task: {self.task}", *lines])
+        prompt = turns("\n".join(part for part in (GENERAL, self.rules) if part), shown, asked)
+        return Request(prompt, self._tokens, constraint=JsonSchema(answer), role=role)
+
+
+def shown(value: Value) -> str:
+    """A field's value in words."""
+    return (", ".join(map(shown, value)) or "none") if isinstance(value, tuple) else str(value)
+
+
+def _state(state: CertifiedState) -> list[str]:
+    fields = (f"{name}: {shown(value)}" for name, value in state.fields)
+    done = (f"certified: {target.text}" for target in state.certified)
+    left = (f"{kind} left: {amount_of(kind, count)}" for kind, count in state.left)
+    return [*fields, *done, *left]
+
+
+def _failures(attempts: Sequence[Attempt]) -> list[str]:
+    return [f"failed: {attempt.action} ({attempt.reason})" for attempt in attempts[-_SHOWN:]]
+
+
+_CHAIN_FORM = 'Answer as JSON with the field "predicates", a list of statements.'
+
+
+@cache
+def worked() -> Examples:
+    """A worked example of each role, of a task that no environment has."""
+    goal = Target("the tea is ready", "goal", goal=True)
+    shown = ChatPrompts("make a cup of tea", goal, examples={})
+    texts = ["the kettle is full of water", "the water in the kettle boils", "the cup holds a tea bag"]
+    full, hot, bag = (Target(text, "predicate") for text in texts)
+    state = CertifiedState((), (("you are in", "kitchen"), ("in sight", ("kettle (empty)", "tap", "cup", "tea bag"))))
+    at = MarkovState(state, (full, hot, bag, goal))
+    seen = Outcome(None, "fill kettle at tap", Observation("The kettle is full now. It is still cold."), None)
+    return example_turns(
+        shown,
+        {
+            "propose": (shown.chain_request(state), {"predicates": texts}),
+            "realize": (
+                shown.action_request(at),
+                {"thought": "The kettle is empty and the tap is here.", "action": "fill kettle at tap"},
+            ),
+            "validate": (
+                shown.verdict_request((full, hot, bag), seen),
+                {"reason": '"The kettle is full now" shows the first; "still cold": the water does not boil.', "k": 1},
+            ),
+        },
+    )
+
+
+def example_turns(shown: ChatPrompts, pairs: Mapping[str, tuple[Request, object]]) -> Examples:
+    """Examples of another task, marked as such, with their answers."""
+    found = {}
+    for role, (request, answer) in pairs.items():
+        rules = f"{shown.rules}\n" if shown.rules else ""
+        question = f"First an example, of another task.\n{rules}{asked(request)}"
+        found[role] = ((question, json.dumps(answer)),)
+    return found

@@ -1,0 +1,464 @@
+"""The budget of LiteLLM's proxy, its hooks called as the proxy does; the proxy is simulated here.
+
+``test_litellm_proxy.py`` has a real one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("litellm")
+pytest.importorskip("fastapi")
+
+import litellm
+from fastapi import HTTPException
+from litellm.exceptions import BadRequestError, InternalServerError, RateLimitError
+
+from tape import Guard
+from tape.adapters import litellm_requests as requests
+from tape.adapters.litellm import ProxyBudget
+from tape.adapters.usage import Meter, ProviderUsage
+from tape.budget import Cap, Resources, StorePayer, open_store
+from tape.budget.contract import HoldRecord
+from tape.errors import ConfigError, UnknownCostError
+
+KEY = SimpleNamespace(team_alias=None, team_id="team", key_alias="alice", token="0" * 64)
+CHEAP = {"input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002}
+DEAR = {"input_cost_per_token": 0.000005, "output_cost_per_token": 0.00002}
+
+
+class Router:
+    """The proxy's list of models."""
+
+    def __init__(self, *models: tuple[str, str, Mapping[str, Any]]) -> None:
+        self._models = [
+            {"model_name": name, "litellm_params": {"model": deployment}, "model_info": info}
+            for name, deployment, info in models
+        ]
+
+    def get_model_list(self, model_name: str | None = None, team_id: str | None = None) -> list[dict[str, Any]]:
+        return [one for one in self._models if model_name in (None, one["model_name"])]
+
+    def get_model_names(self) -> list[str]:
+        return [str(one["model_name"]) for one in self._models]
+
+
+class Proxy:
+    """Calls the hooks, in the order of the proxy."""
+
+    def __init__(self, ledger: Path) -> None:
+        self.budget, self.ledger = ProxyBudget(), f"file://{ledger}"
+
+    async def begin(self, sort: str = "acompletion", session: str = "s", **body: Any) -> dict[str, Any]:
+        """Up to where it is sent; a field that is ``...`` is left out."""
+        asked = {"model": "cheap", "messages": [{"role": "user", "content": "Where?"}], "max_tokens": 100, **body}
+        data = {name: value for name, value in asked.items() if value is not ...}
+        data["proxy_server_request"] = {"headers": {"X-Tape-Session": session} if session else {}}
+        data["metadata"] = {"headers": {}}
+        return dict(await self.budget.async_pre_call_hook(KEY, None, data, sort))
+
+    async def send(self, data: dict[str, Any], model: str = "openai/cheap", sort: str = "acompletion") -> Any:
+        """Send it to a deployment."""
+        kind = SimpleNamespace(value=sort)
+        return await self.budget.async_pre_call_deployment_hook({**data, "model": model}, kind)
+
+    async def answer(self, prompt: int | None, completion: int | None) -> None:
+        """Answer it."""
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+        await self.budget.async_post_call_success_deployment_hook({}, None, None)
+        await self.budget.async_post_call_success_hook({}, KEY, SimpleNamespace(usage=usage))
+
+    async def fail(self, error: Exception) -> None:
+        """The end of a call that has failed."""
+        await self.budget.async_post_call_failure_hook({}, error, KEY)
+
+    def holds(self) -> list[HoldRecord]:
+        """All of them, the first one first."""
+        while self.budget._ending:
+            pass
+        store = open_store(self.ledger)
+        found = list(store.history())[::-1]
+        store.close()
+        return found
+
+    def tokens(self) -> list[Any]:
+        """What is booked for each, or that it is the worst case, or that it is held."""
+        return [
+            "held" if one.state == "held" else "worst" if one.spent == one.worst else one.spent.get("tokens") or 0
+            for one in self.holds()
+        ]
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    made = Proxy(tmp_path / "ledger")
+    settings = {"ledger": made.ledger, "scope": "org", "session": "$0.001"}
+    monkeypatch.setattr(litellm, "callback_settings", {"tape": settings})
+    router = Router(("cheap", "openai/cheap", CHEAP), ("dear", "openai/dear", DEAR))
+    monkeypatch.setattr(requests, "_router", lambda: router)
+    yield made
+    made.budget._threads.shutdown()
+    made.budget._ends.shutdown()
+
+
+def refusal(work: Awaitable[Any]) -> dict[str, Any]:
+    """What the proxy would answer."""
+
+    async def ask() -> dict[str, Any]:
+        with pytest.raises(HTTPException) as caught:
+            await work
+        assert isinstance(caught.value.detail, dict)
+        return {"status": caught.value.status_code, **caught.value.detail}
+
+    return asyncio.run(ask())
+
+
+def test_a_call_is_settled_by_what_is_reported(proxy: Proxy) -> None:
+    async def work() -> None:
+        data = await proxy.begin()
+        assert (await proxy.send(data))["max_retries"] == 0
+        await proxy.answer(20, 5)
+
+    asyncio.run(work())
+    (hold,) = proxy.holds()
+    assert hold.scope == "org/team/alice/s"
+    assert hold.spent["tokens"] == 25
+    assert hold.spent["usd"] == 30
+
+
+async def _answers_without_usage(proxy: Proxy) -> None:
+    await proxy.answer(None, None)
+
+
+async def _fails_at_the_provider(proxy: Proxy) -> None:
+    await proxy.fail(RateLimitError("busy", llm_provider="openai", model="cheap"))
+
+
+async def _fails_late_at_the_provider(proxy: Proxy) -> None:
+    await proxy.fail(InternalServerError("broken", llm_provider="openai", model="cheap"))
+
+
+async def _is_stopped_by_the_proxy(proxy: Proxy) -> None:
+    await proxy.fail(HTTPException(400, "a word that is not allowed"))
+
+
+async def _is_stopped_after_the_answer(proxy: Proxy) -> None:
+    await proxy.budget.async_post_call_success_deployment_hook({}, None, None)
+    await proxy.fail(BadRequestError("a word that is not allowed", llm_provider="openai", model="cheap"))
+
+
+@pytest.mark.parametrize(
+    ("ends", "booked"),
+    [
+        (_answers_without_usage, "worst"),
+        (_fails_at_the_provider, 0),
+        (_fails_late_at_the_provider, "worst"),
+        (_is_stopped_by_the_proxy, "worst"),
+        (_is_stopped_after_the_answer, "worst"),
+    ],
+)
+def test_what_is_not_reported_is_the_worst_case(
+    proxy: Proxy, ends: Callable[[Proxy], Awaitable[None]], booked: Any
+) -> None:
+    async def work() -> None:
+        await proxy.send(await proxy.begin())
+        await ends(proxy)
+
+    asyncio.run(work())
+    assert proxy.tokens() == [booked]
+
+
+def test_a_call_that_is_stopped_before_it_is_sent_is_free(proxy: Proxy) -> None:
+    async def work() -> None:
+        await proxy.begin()
+        await proxy.fail(HTTPException(400, "a word that is not allowed"))
+
+    asyncio.run(work())
+    assert proxy.tokens() == [0]
+
+
+def test_a_call_that_the_proxy_forgets_is_booked_at_its_worst(proxy: Proxy) -> None:
+    async def forgotten() -> None:
+        await proxy.send(await proxy.begin())
+
+    async def another() -> None:
+        await proxy.send(await proxy.begin())
+        await proxy.answer(20, 5)
+
+    asyncio.run(forgotten())
+    gc.collect()
+    asyncio.run(another())
+    assert proxy.tokens() == ["worst", 25]
+
+
+def test_a_stream_is_settled_at_its_end_and_its_usage_is_kept_from_who_has_not_asked(proxy: Proxy) -> None:
+    end = SimpleNamespace(usage={"prompt_tokens": 20, "completion_tokens": 2}, choices=[])
+
+    async def stream() -> AsyncIterator[Any]:
+        for word in ("a", "b"):
+            yield SimpleNamespace(usage=None, choices=[{"delta": {"content": word}}])
+        yield end
+
+    async def work(*, reads: int, **body: Any) -> int:
+        data = await proxy.begin(stream=True, **body)
+        assert data["stream_options"]["include_usage"]
+        await proxy.send(data)
+        found = 0
+        passed = proxy.budget.async_post_call_streaming_iterator_hook(KEY, stream(), data)
+        async for _ in passed:
+            found += 1
+            if found == reads:
+                await passed.aclose()
+                break
+        return found
+
+    assert asyncio.run(work(reads=9)) == 2
+    assert asyncio.run(work(reads=9, stream_options={"include_usage": True})) == 3
+    assert asyncio.run(work(reads=1)) == 1
+    assert proxy.tokens() == [22, 22, "worst"]
+
+
+def test_a_call_is_limited_to_what_fits(proxy: Proxy) -> None:
+    async def work() -> tuple[int, Mapping[str, str]]:
+        data = await proxy.begin(max_tokens=5000)
+        sent = await proxy.send({**data, "max_completion_tokens": 9000})  # as the proxy's YAML may say
+        await proxy.answer(20, 5)
+        headers = await proxy.budget.async_post_call_response_headers_hook(data, KEY, None)
+        assert sent["max_completion_tokens"] == data["max_tokens"]
+        return data["max_tokens"], headers
+
+    limit, headers = asyncio.run(work())
+    assert 16 <= limit < 5000
+    assert headers == {"x-tape-max-tokens": str(limit)}
+
+
+def test_a_refusal_says_what_would_do(proxy: Proxy) -> None:
+    said = refusal(proxy.begin(model="dear", messages=[{"role": "user", "content": "x" * 200}]))
+    assert (said["status"], said["type"], said["resource"]) == (402, "budget_exceeded", "usd")
+    assert (said["cap"], said["left"], said["would_fit"]) == (0.001, 0.001, ["cheap"])
+    assert said["cap_needed"] == said["requested"] > said["cap"]
+    assert said["scope"] == "org/team/alice/s"
+    assert proxy.holds() == []
+
+
+def test_a_part_that_nothing_bounds_is_named_also_where_the_ledger_has_the_cap(proxy: Proxy) -> None:
+    store = open_store(proxy.ledger)
+    store.set_cap(Cap("org/team/alice/s", "usd", 1000), "a person", "first")
+    store.close()
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    said = refusal(proxy.begin(messages=[{"role": "user", "content": [image]}]))
+    assert (said["status"], said["type"]) == (400, "not_payable")
+    assert "image_url" in said["message"]
+
+
+def test_what_has_just_ended_gives_room(proxy: Proxy) -> None:
+    async def work() -> None:
+        await proxy.send(await proxy.begin(max_tokens=300))
+        await proxy.answer(20, 5)
+
+    for _ in range(3):
+        asyncio.run(work())
+    assert proxy.tokens() == [25, 25, 25]
+    assert {one.worst["tokens"] for one in proxy.holds()} == {proxy.holds()[0].worst["tokens"]}
+
+
+def test_another_time_and_another_model_are_paid_for(proxy: Proxy) -> None:
+    async def again() -> None:
+        data = await proxy.begin(max_tokens=20)
+        await proxy.send(data)
+        error = InternalServerError("broken", llm_provider="openai", model="cheap")
+        await proxy.budget.async_log_failure_event({"exception": error}, None, None, None)
+        await proxy.send(data)
+        await proxy.answer(20, 5)
+
+    async def elsewhere() -> None:
+        await proxy.send(await proxy.begin(session="t", max_tokens=1), "openai/dear")
+        await proxy.answer(20, 1)
+
+    async def within() -> None:
+        data = await proxy.begin("aresponses", "u", max_tokens=..., max_output_tokens=20, messages=..., input="Where?")
+        await proxy.send(data, sort="aresponses")
+        await proxy.send(data, "cheap", sort="acompletion")
+        await proxy.answer(20, 5)
+
+    asyncio.run(again())
+    asyncio.run(elsewhere())
+    asyncio.run(within())
+    assert proxy.tokens() == ["worst", 25, 0, 21, 25]
+    assert [one.name for one in proxy.holds()][2:4] == ["openai/cheap", "openai/dear"]
+
+
+def test_what_nobody_has_paid_for_is_not_sent(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refusal(proxy.send({}))["status"] == 402
+    assert asyncio.run(proxy.send({"a": 1}, sort="alist_batches"))["a"] == 1
+    monkeypatch.setitem(litellm.callback_settings["tape"], "unreserved", True)
+    proxy.budget._settings = None
+    assert asyncio.run(proxy.send({"a": 1}))["a"] == 1
+
+
+def test_calls_without_a_session_share_one_and_a_cap_that_was_changed_holds(proxy: Proxy) -> None:
+    store = open_store(proxy.ledger)
+    store.set_cap(Cap("org/team/alice/no-session", "usd", 5), "a person", "less")
+    store.close()
+    said = refusal(proxy.begin(session=""))
+    assert (said["scope"], said["cap"]) == ("org/team/alice/no-session", 0.000005)
+
+
+def test_tools_and_models_have_one_budget(proxy: Proxy) -> None:
+    async def model() -> None:
+        await proxy.send(await proxy.begin(max_tokens=20))
+        await proxy.answer(20, 5)
+
+    asyncio.run(model())
+    proxy.holds()
+    store = open_store(proxy.ledger)
+    payer = StorePayer(store, "org/team/alice/s")  # as tape gateway pays for a tool
+    payer.settle(payer.reserve(Resources({"usd": 900})), Resources({"usd": 900}))
+    store.close()
+    said = refusal(proxy.begin(max_tokens=20))
+    assert (said["left"], said["cap"]) == (0.00007, 0.001)
+
+
+def test_scopes_are_closed_when_they_are_too_many(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tape.adapters.litellm.MOST_GUARDS", 2)
+
+    async def work(session: str) -> None:
+        await proxy.send(await proxy.begin(session=session))
+        await proxy.answer(20, 5)
+
+    for session in ("a", "b", "c", "a"):
+        asyncio.run(work(session))
+    assert len(proxy.budget._guards) == 2
+    assert proxy.tokens() == [25] * 4
+
+
+def test_prices_of_the_proxy_hold_the_dearest_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = Router(
+        ("a", "openai/x", CHEAP), ("b", "openai/x", DEAR), ("c", "azure/mine", {"base_model": "gpt-4o"}),
+        ("d", "azure/other", {"base_model": "nothing-of-that-name"}),
+    )  # fmt: skip
+    monkeypatch.setattr(requests, "_router", lambda: router)
+    prices = requests.declared()
+    assert (prices["openai/x"].prompt * 10**6, prices["openai/x"].completion * 10**6) == (5, 20)
+    assert (len(prices), prices["azure/mine"]) == (2, "gpt-4o")
+    assert requests.deployments("b") == ["openai/x"]
+    assert requests.deployments("unknown") == ["unknown"]
+
+
+CACHES = {
+    "cache_read_input_token_cost": 1e-7, "cache_creation_input_token_cost": 1.25e-6,
+    "cache_creation_input_token_cost_above_1hr": 2e-6, "input_cost_per_token_above_200k_tokens": 2e-6,
+    "output_cost_per_reasoning_token": 3e-6, "input_cost_per_request": 0.001, "input_cost_per_token_batches": 5e-7,
+    "search_context_cost_per_query": {"search_context_size_low": 0.03}, "input_cost_per_second": 0,
+}  # fmt: skip
+
+
+def booked(
+    info: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch, usage: ProviderUsage, name: str = "openai/x"
+) -> Any:
+    """Millionths of a dollar of a call, and of its worst case, by what the proxy's list says."""
+    monkeypatch.setattr(requests, "_router", lambda: Router(("x", name, info)))
+    guard = Guard("$99", models=requests.declared())
+    with guard.model(name, "x" * 2000, 100) as charge:
+        worst = charge.worst["usd"]
+        usage.settle(charge)
+    return guard.ledger.used["usd"], worst
+
+
+def test_costs_of_a_deployment_are_those_of_the_proxys_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = ProviderUsage(2000, 0, 800, None)
+    assert booked(CHEAP | {"cache_read_input_token_cost": 1e-7}, monkeypatch, cached)[0] == 1280
+    assert booked(CHEAP | {"input_cost_per_request": 0.01}, monkeypatch, cached) == (12_000, 12_264)
+    longer = CHEAP | {"input_cost_per_token_above_1k_tokens": 4e-6}
+    assert (
+        booked(longer, monkeypatch, cached)[0] == booked(longer, monkeypatch, ProviderUsage(2000, 0, 0, 800))[0] == 8000
+    )
+    usual, name = CHEAP | CACHES, "anthropic/claude-y"
+    assert booked(usual, monkeypatch, ProviderUsage(2000, 10, 800, 0), name) == (
+        80 + 1200 + 30 + 1000,
+        2064 + 300 + 1000,
+    )
+    assert booked(usual, monkeypatch, ProviderUsage(2000, 10, 0, 800, 0), name)[0] == 1000 + 1200 + 30 + 1000
+    assert booked(usual, monkeypatch, ProviderUsage(2000, 10, 0, 800, 800), name)[0] == 1600 + 1200 + 30 + 1000
+    assert booked(usual, monkeypatch, cached) == (80 + 2400 + 1000, 2 * 2064 + 300 + 1000), "it may write unasked"
+    assert booked(CACHES, monkeypatch, ProviderUsage(1000, 0, 1000, 0), "openai/gpt-4o") == (1100, 5160 + 1000 + 1000)
+
+
+@pytest.mark.parametrize("cost", ["input_cost_per_second", "output_cost_per_image", "tiered_pricing", "cost_of_moons"])
+def test_costs_that_no_call_is_held_to_are_refused_by_name(cost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [{"range": [0, 1000]}] if cost == "tiered_pricing" else 0.01
+    for name in ("openai/gpt-4o", "openai/x"):
+        monkeypatch.setattr(
+            requests, "_router", lambda name=name: Router(("x", name, CHEAP | {cost: given}), ("x", name, CHEAP))
+        )
+        with (
+            pytest.raises(UnknownCostError, match=f"{cost} is no price"),
+            Guard("$9", models=requests.declared()).model(name, "x"),
+        ):
+            pass
+        with Guard("9 calls", models=requests.declared()).model(name, "x") as charge:
+            charge.used(1, 1)
+        with Guard("$9", models={**requests.declared(), name: ("1", "2")}).model(name, "x") as charge:
+            charge.used(1, 1)
+
+
+def test_of_several_deployments_of_a_name_each_rate_is_the_dearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    longer = DEAR | {"input_cost_per_token_above_1k_tokens": 6e-6}
+    monkeypatch.setattr(
+        requests, "_router", lambda: Router(("a", "openai/x", CHEAP | CACHES), ("b", "openai/x", longer))
+    )
+    price = requests.declared()["openai/x"]
+    for prompt, usd in ((1000, 0.006), (1001, 0.007006), (200_001, 1.201006)):
+        assert float(price.usd(prompt, 0, cached=0, written=0)) == pytest.approx(usd)
+    assert float(price.usd(10, 10, written=10, written_1h=0)) == pytest.approx(10 * 5e-6 + 10 * 2e-5 + 0.001)
+
+
+@pytest.mark.parametrize(
+    ("sort", "body", "limit", "choices"),
+    [
+        ("acompletion", {}, 77, 1),
+        ("acompletion", {"max_tokens": 9, "max_completion_tokens": 5, "n": 3}, 5, 3),
+        ("acompletion", {"max_tokens": 9.0}, 9, 1),
+        ("acompletion", {"fallbacks": ["a", {"b": ["c"]}], "service_tier": "flex"}, 77, 1),
+        ("atext_completion", {"prompt": ["a", "b"], "n": 2, "best_of": 3}, 77, 6),
+        ("atext_completion", {"prompt": [1, 2, 3]}, 77, 1),
+        ("aembedding", {"input": ["a", "b"]}, 0, 1),
+    ],
+)
+def test_a_request_is_read(sort: str, body: dict[str, Any], limit: int, choices: int) -> None:
+    asked = requests.asked_of(sort, {"model": "m", **body}, 77)
+    assert (asked.limit, asked.choices) == (limit, choices)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"max_tokens": 0}, {"max_tokens": -1}, {"max_tokens": "9"}, {"max_tokens": True}, {"n": 0}, {"n": "2"},
+        {"best_of": 1.5}, {"model": "a,b"}, {"model": ["a"]}, {"model": None}, {"extra_body": {"n": 2}},
+        {"additional_drop_params": ["max_tokens"]}, {"max_output_tokens": 9}, {"num_predict": 9},
+        {"service_tier": "priority"}, {"speed": "fast"}, {"inference_geo": "us"}, {"prompt_id": "p"},
+        {"context_management": {"edits": [{"type": "compact_20260112"}]}}, {"fallbacks": [{"model": "a", "n": 3}]},
+    ],
+)  # fmt: skip
+def test_a_request_that_nothing_bounds_is_refused(body: dict[str, Any]) -> None:
+    with pytest.raises((UnknownCostError, ConfigError)):
+        requests.asked_of("acompletion", {"model": "m", **body}, 77)
+
+
+def test_usage_is_read_from_pieces_of_one_byte() -> None:
+    events = (
+        b'event: message_start\ndata: {"type": "message_start", "message": {"usage": {"input_tokens": 9, '
+        b'"cache_read_input_tokens": 4, "output_tokens": 1}}}\n\n'
+        b'event: message_delta\ndata: {"type": "message_delta", "usage": {"output_tokens": 7}}\n\n'
+    )
+    meter = Meter()
+    for byte in events:
+        meter.take(bytes([byte]))
+    assert meter.usage == ProviderUsage(13, 7, 4, None)
