@@ -41,7 +41,9 @@ def of_tape(agent: Agent) -> Callable[[Question, World, Path], dict[str, Any]]:
 
     def play(question: Question, world: World, folder: Path) -> dict[str, Any]:
         environment = ToolEnvironment(question.task, world.tools, budget=BUDGET, answer=question.answer)
-        result = agent.run(environment, trace=folder / f"{question.name}.jsonl")
+        trace = folder / f"{question.name}.jsonl"
+        trace.unlink(missing_ok=True)  # of a question that was stopped
+        result = agent.run(environment, trace=trace)
         answer = None if result.answer is None else result.answer.model_dump()
         requests = sum(result.lm_calls.values())
         return {"answer": answer, "tokens": result.lm_tokens, "requests": requests, "end": result.end_state}
