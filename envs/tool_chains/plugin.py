@@ -13,10 +13,10 @@ from envs.tool_chains.errors import ToolChainsError
 from envs.tool_chains.generator import LEVELS, TOOLS, ChainSettings, generate
 from envs.tool_chains.loader import OwnTask, load, own_tools
 from envs.tool_chains.problem import CAPS, CHANGES, ChainProblem
+from envs.tool_chains.typed.environment import TypedEnvironment
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.reading import short
 from tape.tools.tool import Tool
-from tape.tools.typed.environment import TypedEnvironment
 
 DEFAULT_COUNT = 20
 

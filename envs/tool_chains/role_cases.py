@@ -11,6 +11,10 @@ from envs.tool_chains.environment import ToolChainsEnvironment
 from envs.tool_chains.generator import ChainSettings, generate
 from envs.tool_chains.oracle import dijkstra
 from envs.tool_chains.problem import CENT, ChainProblem, named
+from envs.tool_chains.typed.domain import TypedDomain, as_typed
+from envs.tool_chains.typed.prompts.chat import ChatTypedFormat
+from envs.tool_chains.typed.prompts.declared import legal_chains
+from envs.tool_chains.typed.state import TypedState
 from tape.protocols import Action
 from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.role_cases import (
@@ -23,10 +27,6 @@ from tape.protocols.role_cases import (
     offered_path,
     select_case,
 )
-from tape.tools.typed.domain import TypedDomain, as_typed
-from tape.tools.typed.prompts.chat import ChatTypedFormat
-from tape.tools.typed.prompts.declared import legal_chains
-from tape.tools.typed.state import TypedState
 
 _SETTINGS = ChainSettings(level=5, tools=20)
 _LEFT = {"steps": 12}

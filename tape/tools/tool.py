@@ -62,7 +62,7 @@ class Tool:
         thread: Where a plain function is called (:data:`Thread`). ``caller``: in the thread that has called
             ``agent.run``, or that runs the event loop of ``agent.arun``; such a call cannot be given up.
         loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
-        takes: The types of data that it takes, one for each parameter in order (:mod:`tape.tools.typed`).
+        takes: The types of data that it takes, one for each parameter in order; chains are made by them.
         gives: The type of data that it gives; empty where it is not typed.
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from envs.tool_chains.typed import cheapest_chains, load_tools
+from envs.tool_chains.typed.loader import ToolFileError
 from tape.tools import ToolError, tool
-from tape.tools.typed import cheapest_chains, load_tools
-from tape.tools.typed.loader import ToolFileError
 
 SMELT = {"name": "smelt", "takes": "ore", "gives": "iron", "cost": {"usd": "0.40", "seconds": 1}}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
+from envs.tool_chains.typed.domain import TypedDomain, as_typed
+from envs.tool_chains.typed.state import TypedState
 from tape.errors import InvalidOutputError
 from tape.lm.base import OneOf, Request
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import PromptFormat
-from tape.tools.typed.domain import TypedDomain, as_typed
-from tape.tools.typed.state import TypedState
 
 
 class TypedFormat(PromptFormat):

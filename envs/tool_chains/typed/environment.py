@@ -9,6 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from envs.tool_chains.typed.at_once import TypedCallsAtOnce
+from envs.tool_chains.typed.domain import TypedDomain, as_typed, handed_in
+from envs.tool_chains.typed.prompts.chat import ChatTypedFormat
+from envs.tool_chains.typed.prompts.declared import DeclaredTypedFormat
+from envs.tool_chains.typed.state import TypedState
 from tape.budget import STEP, Budget, BudgetLike, Resources
 from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.at_once import CallsAtOnce
@@ -19,11 +24,6 @@ from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_NOTE, cut
 from tape.tools.tool import Tool
-from tape.tools.typed.at_once import TypedCallsAtOnce
-from tape.tools.typed.domain import TypedDomain, as_typed, handed_in
-from tape.tools.typed.prompts.chat import ChatTypedFormat
-from tape.tools.typed.prompts.declared import DeclaredTypedFormat
-from tape.tools.typed.state import TypedState
 from tape.waiting import run_sync
 
 Reader = Callable[[str], str | None]
@@ -51,7 +51,7 @@ class Change:
         ToolError: ``after`` is below 1, or of ``request`` and ``want`` one is missing.
 
     Examples:
-        >>> from tape.tools.typed import Change
+        >>> from envs.tool_chains.typed import Change
         >>> change = Change(after=2, refusing=("bureau",), note="the bureau has closed")
         >>> change.refusing
         ('bureau',)
@@ -92,7 +92,7 @@ class TypedEnvironment(Environment):
     Examples:
         >>> from tape import TapeAgent
         >>> from tape.tools import tool
-        >>> from tape.tools.typed import TypedEnvironment
+        >>> from envs.tool_chains.typed import TypedEnvironment
         >>> @tool(takes="address", gives="forecast", usd="0.07")
         ... def bureau(address: str) -> str:
         ...     "Ask the weather bureau."

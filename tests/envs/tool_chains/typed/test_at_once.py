@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from envs.tool_chains.typed import Change, TypedEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolFailedError, tool
-from tape.tools.typed import Change, TypedEnvironment
 from tape.trace import ScheduledEvent, read_trace
 
 

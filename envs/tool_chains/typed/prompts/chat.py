@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from envs.tool_chains.typed.domain import as_action, as_typed
+from envs.tool_chains.typed.prompts.common import LONGEST, LONGEST_REQUEST, TypedFormat
+from envs.tool_chains.typed.state import TypedState
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, OneOf, Request
@@ -17,9 +20,6 @@ from tape.protocols.prompt_format import OfferedPath, number_request, offered_te
 from tape.tools.calls import answer, parse
 from tape.tools.prompts.common import JUDGED_WRONG, fixed_model, json_object
 from tape.tools.tool import Tool
-from tape.tools.typed.domain import as_action, as_typed
-from tape.tools.typed.prompts.common import LONGEST, LONGEST_REQUEST, TypedFormat
-from tape.tools.typed.state import TypedState
 
 RULES = """You make something by calling tools. Each tool takes things of the types left of its arrow, which have to be
 at hand, and gives one thing of the type right of it. What a tool takes is used up; what was there from the start is

@@ -10,15 +10,15 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
+from envs.tool_chains.typed.domain import TypedDomain, as_action, as_typed
+from envs.tool_chains.typed.prompts.common import TypedFormat
+from envs.tool_chains.typed.state import TypedState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.prompt_format import OfferedPath, number_request
 from tape.tools.calls import answer
 from tape.tools.tool import Tool
-from tape.tools.typed.domain import TypedDomain, as_action, as_typed
-from tape.tools.typed.prompts.common import TypedFormat
-from tape.tools.typed.state import TypedState
 
 LISTED, MOST_CALLS, TRIES = 32, 40, 80
 """Chains that a model chooses among; calls of one; how often one is drawn."""

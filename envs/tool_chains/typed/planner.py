@@ -34,11 +34,11 @@ class PlanningError(TapeError, SolverError):
     """The exact planner has given up; the message gives the reason.
 
     Examples:
-        >>> from tape.tools.typed import cheapest_chains
+        >>> from envs.tool_chains.typed import cheapest_chains
         >>> cheapest_chains([], "forecast", ["address"]).best
         Traceback (most recent call last):
             ...
-        tape.tools.typed.planner.PlanningError: no chain of tools fits: ...
+        envs.tool_chains.typed.planner.PlanningError: no chain of tools fits: ...
     """
 
 
@@ -52,7 +52,7 @@ class Chain:
 
     Examples:
         >>> from tape import Resources
-        >>> from tape.tools.typed import Chain
+        >>> from envs.tool_chains.typed import Chain
         >>> chain = Chain(("locate", "forecast"), Resources.of(usd="0.09", steps=2))
         >>> chain.tools[0], chain.cost["usd"]
         ('locate', 90000)
@@ -73,7 +73,7 @@ class Chains:
 
     Examples:
         >>> from tape.tools import tool
-        >>> from tape.tools.typed import cheapest_chains
+        >>> from envs.tool_chains.typed import cheapest_chains
         >>> @tool(takes="address", gives="forecast", usd="0.07")
         ... def bureau(address: str) -> str:
         ...     "Ask the weather bureau."
@@ -129,7 +129,7 @@ def cheapest_chains(
 
     Examples:
         >>> from tape.tools import tool
-        >>> from tape.tools.typed import cheapest_chains
+        >>> from envs.tool_chains.typed import cheapest_chains
         >>> @tool(takes="address", gives="place", usd="0.04")
         ... def locate(address: str) -> str:
         ...     "Find an address."

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
+from envs.tool_chains.typed.loader import tools_of
 from tape.budget import Resources
 from tape.tools import Fixed, Tool, tool
-from tape.tools.typed.loader import tools_of
 
 
 @tool(takes="ore", gives="iron", usd="0.40", seconds=1)

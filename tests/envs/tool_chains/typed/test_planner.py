@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from envs.tool_chains.typed import PlanningError, cheapest_chains, planner
 from solvers import Status
 from tape.tools import Tool, ToolError, tool
-from tape.tools.typed import PlanningError, cheapest_chains, planner
-from tests.tape.tools.typed.goods import HAVE, TOOLS, exhaustive, priced
+from tests.envs.tool_chains.typed.goods import HAVE, TOOLS, exhaustive, priced
 
 TYPES = "abcdef"
 

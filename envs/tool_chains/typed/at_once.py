@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from envs.tool_chains.typed.domain import TypedDomain
+from envs.tool_chains.typed.state import TypedState
 from tape.protocols import Action
 from tape.tools.apart import Made, make
 from tape.tools.at_once import PathCall, ResultsAtOnce, behind_barriers
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.tool import Tool
-from tape.tools.typed.domain import TypedDomain
-from tape.tools.typed.state import TypedState
 
 
 class _Taken(NamedTuple):

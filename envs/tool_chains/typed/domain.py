@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from envs.tool_chains.typed.planner import Chains, cheapest_chains, require_typed, thriftiest
+from envs.tool_chains.typed.state import TypedState
 from solvers import Status
 from tape.budget import STEP, Resources
 from tape.protocols import Action, Observation, Prediction, State
@@ -16,8 +18,6 @@ from tape.tools.errors import InvalidCallError
 from tape.tools.results import cut
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
-from tape.tools.typed.planner import Chains, cheapest_chains, require_typed, thriftiest
-from tape.tools.typed.state import TypedState
 from tape.tools.uncertain import uncertain_costs
 
 MOST_AT_HAND = 99
@@ -91,7 +91,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         return self.task
 
     def key(self, state: State) -> str:
-        """See :meth:`tape.tools.typed.state.TypedState.key`."""
+        """See :meth:`envs.tool_chains.typed.state.TypedState.key`."""
         return as_typed(state).key()
 
     def render(self, state: State) -> str:

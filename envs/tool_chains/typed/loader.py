@@ -63,7 +63,7 @@ def load_tools(path: str | PathLike[str], functions: Mapping[str, Callable[..., 
     Examples:
         >>> import json
         >>> from pathlib import Path
-        >>> from tape.tools.typed import load_tools
+        >>> from envs.tool_chains.typed import load_tools
         >>> smelt = {"name": "smelt", "takes": ["ore", "coal"], "gives": "ingot", "cost": {"usd": "0.40", "seconds": 3}}
         >>> _ = Path("smithy.json").write_text(json.dumps([smelt]))
         >>> [item] = load_tools("smithy.json", {"smelt": lambda ore, coal: f"ingot of {ore}"})

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from envs.tool_chains.typed import Change, TypedEnvironment
+from envs.tool_chains.typed.planner import cheapest_chains
 from envs.travelplanner.declared_lm import DeclaredLM
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
@@ -18,9 +20,7 @@ from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, ToolFailedError, tool
-from tape.tools.typed import Change, TypedEnvironment
-from tape.tools.typed.planner import cheapest_chains
-from tests.tape.tools.typed.goods import HAVE, TOOLS, dearer, forge, foundry, haft, priced, smelt
+from tests.envs.tool_chains.typed.goods import HAVE, TOOLS, dearer, forge, foundry, haft, priced, smelt
 
 EXACT = {"proposer": "declared", "scorer": "declared"}
 ROOMY = Budget.of(usd=5, seconds=60, steps=20)
