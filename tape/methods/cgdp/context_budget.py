@@ -12,7 +12,6 @@ from tape.methods.cgdp.curation import curated, values_of
 from tape.methods.cgdp.prices import SearchPrices
 from tape.methods.cgdp.prompts.format import MoveKind
 from tape.methods.cgdp.remembered import Remembered
-from tape.methods.cgdp.stopping import style_of
 from tape.methods.cgdp.view import Belief, Fact, SearchRound
 
 
@@ -99,6 +98,4 @@ class ContextBudget:
             requests.append(prompts.think_request(first))
         if search.belief is not None:
             requests.append(prompts.extract_request(first, (SMALL,)))
-        if search.settings.gate.startswith("lm_"):
-            requests.append(prompts.gate_request(bare, (), style_of(search.settings.gate)))
         return requests

@@ -24,7 +24,7 @@ RECENT = 3
 _WORD = re.compile(r"[^\W_]+")
 _FIXED = re.compile(r"fixed:([1-9][0-9]{0,2})")
 
-OTHER_GATES = ("none", "lm_conservative", "lm_neutral", "fixed:R", "voi")
+OTHER_GATES = ("none", "fixed:R", "voi")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def require_gate(name: str) -> None:
     Raises:
         ConfigError: Lists the known ones.
     """
-    if name in CONFIGURATIONS or name in OTHER_GATES[:3] or name == "voi" or _FIXED.fullmatch(name):
+    if name in CONFIGURATIONS or name in ("none", "voi") or _FIXED.fullmatch(name):
         return
     known = ", ".join((*OTHER_GATES, *CONFIGURATIONS))
     raise ConfigError(

@@ -18,14 +18,13 @@ from tape.lm.price import cost_of
 from tape.methods.cgdp.alignment import aligned
 from tape.methods.cgdp.context_budget import ContextBudget
 from tape.methods.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
-from tape.methods.cgdp.interventions.resampling import resampled
 from tape.methods.cgdp.prices import SearchPrices
 from tape.methods.cgdp.prompts.format import MoveKind, NextMove, SearchFormat
 from tape.methods.cgdp.reading import SearchReading
 from tape.methods.cgdp.remembered import Remembered
 from tape.methods.cgdp.settings import CgdpSettings
 from tape.methods.cgdp.stopping import Stopping
-from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
+from tape.methods.cgdp.view import Belief, SearchRound, View
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask
 
 
@@ -49,8 +48,6 @@ class CorpusSearch(Remembered):
         self._reading = SearchReading(self)
         self._answer_call: Reservation | None = None
         self._answer_step: Reservation | None = None
-        self.ends_at: int | None = None
-        self.gated = False
 
     def is_resolved(self) -> bool:
         """Whether the initial predicates are resolved and curation dropped no open one."""
@@ -121,7 +118,6 @@ class CorpusSearch(Remembered):
             EpisodeEnded: The horizon is reached.
         """
         chosen = option or self.options[0]
-        query, self.redirect = self.redirect or query, ""
         query = " ".join(query.split())[:LONGEST_TEXT].strip()
         self._keep_the_last_move()
         await self.episode.step(self.domain.search(query, chosen), text=thought)
@@ -145,23 +141,9 @@ class CorpusSearch(Remembered):
         if target and self.belief is not None:
             self.prices.chance(target).after(chosen, productive=target in self.belief.resolved)
 
-    async def exhausted(self) -> str:
+    def exhausted(self) -> str:
         """Why the search stops after this round; empty: it continues."""
-        reason = await self._stopping.reason()
-        if reason and self.settings.intervenes("resample") and await resampled(self, reason):
-            self._stopping.resume()
-            reason = ""
-        self.gated = bool(reason)
-        used = not reason and self.ends_at is not None and len(self.rounds) >= self.ends_at
-        return f"all {self.ends_at} rounds are used" if used else reason
-
-    def restart(self, belief: Belief, query: str) -> None:
-        """Begin another trajectory with a first belief, a first query, and a gate that has seen nothing."""
-        self.belief, self.redirect, self._stopping = belief, query, Stopping(self, self.prices)
-
-    async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
-        """Take a belief that no observation made; see :meth:`tape.methods.cgdp.reading.SearchReading.adopt`."""
-        await self._reading.adopt(belief, new)
+        return self._stopping.reason()
 
     # What is asked
 
@@ -174,8 +156,6 @@ class CorpusSearch(Remembered):
         """
         self._keep_the_last_move()
         self._require_a_move()
-        if self.redirect:
-            return NextMove("search", self.redirect)
         prompts, view = self.prompts, self.view(target)
         if not self.rounds:
             moves = tuple(move for move in moves if move != "answer")

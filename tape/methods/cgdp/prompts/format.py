@@ -63,9 +63,6 @@ class Extracted:
     questions: tuple[str, ...] = ()
 
 
-Verdict = Literal["PRODUCTIVE", "QUERY_STALE", "EXHAUSTED"]
-
-
 class SearchFormat(Protocol):
     """Builds the request of every role and reads the answers, for one family of models."""
 
@@ -113,21 +110,3 @@ class SearchFormat(Protocol):
 
     def read_answer(self, view: View, text: str) -> str:
         """Read the answer."""
-
-    def unresolved_request(self, view: View) -> Request:
-        """Ask which predicates are still open before an answer can be given (appendix B, gap-aware stopping)."""
-
-    def read_unresolved(self, view: View, text: str) -> tuple[str, ...]:
-        """Read them as questions; none: the answer can be given."""
-
-    def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
-        """Ask whether the search is exhausted, by a :class:`tape.lm.base.OneOf` of the three verdicts.
-
-        Args:
-            view: The memory of the agent.
-            recent: One line for each of the last rounds: the query and the titles of its passages.
-            style: Whether the question favours continuing.
-        """
-
-    def read_gate(self, text: str) -> Verdict:
-        """Read the verdict."""
