@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.harness.plots import Plot, draw
 from tape.files import replace_file
 from tape.runner.summary import harmless
 from tape.screen import printable
-from tape.show.plots import Plot, draw
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 76em; margin: 2em auto; padding: 0 1em; color: #111; }

@@ -6,14 +6,15 @@ named beside their right ends, and differ by marker, dashes and shade.
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tape.files import replace_file
 from tape.plugins import require_extra
-from tape.show.figures import save_figure
 
 OURS = "o"
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "h", "*", "d")
@@ -96,7 +97,10 @@ def draw(plot: Plot, files: Sequence[Path]) -> None:
         figure = kinds[plot.kind](plot, plt)
         for file in files:
             metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
-            save_figure(figure, file, dpi=110, metadata=metadata)
+            picture = io.BytesIO()
+            figure.savefig(picture, format=file.suffix.removeprefix("."), dpi=110, metadata=metadata)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(file, picture.getvalue())  # there as a whole or not at all, and never through a link
         plt.close(figure)
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from experiments.studies.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
 from tape.errors import TraceError
 from tape.methods.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
-from tape.methods.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
 from tape.reading import json_lines, wrong
 from tape.trace import Event, FinishedEvent, StartedEvent
 

@@ -156,11 +156,6 @@ class EpisodeEnding(FrozenRecord):
     forced: bool
 
     @property
-    def by_environment(self) -> bool:
-        """Whether the environment itself ended the episode, without a fault."""
-        return self.why == "environment" and self.end_state in ("failure", "success")
-
-    @property
     def score(self) -> float:
         """The measure ``score`` if the environment has one, else success."""
         return self.measures.get("score", float(self.success))

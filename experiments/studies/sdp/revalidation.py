@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.studies.sdp.records import ChainRecord, Judged, Move
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.methods.sdp.events import CheckRecord, TargetRecord
 from tape.methods.sdp.loop import NOTHING_LEFT
-from tape.methods.sdp.records import ChainRecord, Judged, Move
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.protocols.result import END_STATES
 
 _FAULTS = ("env_error", "model_error", "interrupted")

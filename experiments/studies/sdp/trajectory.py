@@ -1,7 +1,7 @@
 """The certified trajectory of an SDP episode, built from its trace (SDP section 3.3).
 
 The paper's artifact is (s0, a0, s_t1, a_t1, .., s_T). This one also keeps rejected attempts with their reasons and
-replaced chains, so that :mod:`tape.methods.sdp.revalidation` can check the whole run from the file.
+replaced chains, so that :mod:`experiments.studies.sdp.revalidation` can check the whole run from the file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from experiments.studies.sdp.reader import TraceReader
+from experiments.studies.sdp.records import ChainRecord, EpisodeEnding, FrozenRecord, Judged, Move, Origin
 from tape.errors import TraceError
 from tape.methods.sdp.events import TargetRecord
-from tape.methods.sdp.reader import TraceReader
-from tape.methods.sdp.records import ChainRecord, EpisodeEnding, FrozenRecord, Judged, Move, Origin
 from tape.reading import read_json, short, wrong
 from tape.trace import read_trace
 
@@ -77,19 +77,6 @@ class CertifiedTrajectory(FrozenRecord):
         """The number of certificates of each kind; all but ``deterministic`` can be wrong."""
         return dict(sorted(Counter(judged.check.how for judged in self.certified).items()))
 
-    def plan_of(self, move: int) -> ChainRecord:
-        """The chain in force at a move.
-
-        Raises:
-            IndexError: There was none.
-        """
-        return [plan for plan in self.plans if plan.after <= move][-1]
-
-    def tail_at(self, move: int) -> list[TargetRecord]:
-        """The predicates still to be certified before a move, the current target first."""
-        plan = self.plan_of(move)
-        return plan.targets[len(self.moves[move].before.certified) - plan.certified :]
-
     def left(self) -> list[TargetRecord]:
         """The tail at the end; a replan without a chain keeps its predecessor."""
         filled = [plan for plan in self.plans if plan.targets]
@@ -115,7 +102,7 @@ class CertifiedTrajectory(FrozenRecord):
 
     @classmethod
     def load(cls, path: Path) -> CertifiedTrajectory:
-        """Read a file of :meth:`save`; :func:`tape.methods.sdp.revalidation.revalidate` checks its consistency.
+        """Read a file of :meth:`save`; :func:`experiments.studies.sdp.revalidation.revalidate` checks its consistency.
 
         Raises:
             TraceError: The file cannot be read, or has another schema.

@@ -235,7 +235,6 @@ def test_paths_are_offered_as_plans() -> None:
     assert list(prompt_format.read_plan(world.known, request.constraint.options[0]).actions) == plan
     assert request.max_tokens > len(request.constraint.options[0].split())
     assert prompt_format.rollout_request(world.known, plan) is None
-    assert prompt_format.read_intention("go fridge1") is None
     assert isinstance(read_command(plan[0]), AlfworldCommand)
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.studies.sdp.reader import NotSdpError
+from experiments.studies.sdp.revalidation import checked, revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.errors import TraceError
-from tape.methods.sdp.reader import NotSdpError
-from tape.methods.sdp.revalidation import checked, revalidate
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.trace import FinishedEvent, StartedEvent
 from tests.profiles import examples
 from tests.tape.methods.sdp.synthetic import Synthetic, trajectories, trajectory
