@@ -28,7 +28,9 @@ from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
 from tape.tools.mcp_contents import text_of
-from tape.tools.variants import MOST_AFFORDED
+
+MOST_AFFORDED = 9
+"""The largest number of affordable calls that an agent is told."""
 
 MOST_ARGUMENT_BYTES = 4 << 20
 """Of a call's arguments, as JSON."""

@@ -180,19 +180,6 @@ class PromptFormat:
         del state, text
         raise self._lacks("read_act")
 
-    def read_intention(self, thought: str) -> Action | None:
-        """The next action that a thought announces, for error analysis (TAPE appendix G.1), without a model.
-
-        Args:
-            thought: A thought of :meth:`read_act`; or a whole answer that it could not read.
-
-        Returns:
-            The intended action, which may differ from the written one; None if the thought names none, or does not
-            say which of several comes next.
-        """
-        del thought
-        return None
-
     # --- predictions: not used if the domain declares outcomes -----------------------------------
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:

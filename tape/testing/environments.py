@@ -246,7 +246,6 @@ class EnvironmentConformance:
             readers: dict[str, Callable[[str], Any]] = {
                 "plan": partial(prompt_format.read_plan, state),
                 "act": partial(prompt_format.read_act, state),
-                "intention": prompt_format.read_intention,
             }
             if environment.domain.outcomes is None:
                 readers["next"] = partial(prompt_format.read_next, state)
@@ -355,7 +354,6 @@ def _check_read(role: str, found: Any) -> None:
     expected: Mapping[str, Callable[[Any], bool]] = {
         "plan": lambda plan: isinstance(plan, Plan) and all(isinstance(action, str) for action in plan.actions),
         "act": lambda pair: [type(part) for part in pair] == [str, str],
-        "intention": lambda action: action is None or isinstance(action, str),
         "rollout": lambda states: isinstance(states, list),
     }
     assert expected.get(role, lambda state: hash(state) == hash(state))(found), (role, found)

@@ -121,11 +121,6 @@ class LineFormat(PromptFormat):
             raise InvalidOutputError(f"{text[:80]!r} is no direction")
         return "", text.strip()
 
-    def read_intention(self, thought: str) -> Action | None:
-        """The only direction that is named."""
-        named = {word for word in thought.split() if word in (LEFT, RIGHT)}
-        return named.pop() if len(named) == 1 else None
-
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best path."""
         listed = offered_text(paths, remaining)

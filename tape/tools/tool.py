@@ -24,7 +24,6 @@ from tape.tools.copies.base import Use
 from tape.tools.cost import by_table, plain
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.state import Exact
-from tape.tools.variants import ToolVariant
 
 Thread = Literal["own", "caller"]
 """Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or
@@ -241,10 +240,6 @@ class Tool:
             arguments, result = plain(arguments), plain(result)
             text = text or json.dumps(result, ensure_ascii=False)
         return _checked(self.cost.actual(arguments, Answer(text, result, rng))) + STEP
-
-    def as_variant(self) -> ToolVariant:
-        """Price and quality alone."""
-        return ToolVariant(self.variant, self.worst, self.quality)
 
     @property
     def is_open(self) -> bool:
