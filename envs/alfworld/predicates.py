@@ -83,11 +83,7 @@ def openable(place: str) -> Predicate:
 
 
 class AlfworldPredicates(Predicates, EpisodeHooks):
-    """What the domain declares of predicates.
-
-    Args:
-        layout: What does not change during the game.
-    """
+    """What the domain declares of predicates."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

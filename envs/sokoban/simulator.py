@@ -8,11 +8,6 @@ from envs.sokoban.state import ACTIONS, Level, State
 def step(level: Level, state: State, action: str) -> State | None:
     """Apply one action.
 
-    Args:
-        level: The level.
-        state: The state before.
-        action: One of ``U D L R``.
-
     Returns:
         The state after, or None where the action is invalid (a wall, or a box that cannot move);
         an invalid action changes nothing in the world, but it costs a step.

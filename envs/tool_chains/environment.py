@@ -53,12 +53,7 @@ def as_tools(offers: Sequence[Offer]) -> tuple[Tool, ...]:
 
 
 class ToolChainsEnvironment(TypedEnvironment):
-    """One problem.
-
-    Args:
-        problem: The problem.
-        reader: One of :data:`READERS`.
-    """
+    """One problem."""
 
     def __init__(self, problem: ChainProblem, reader: str = "scripted") -> None:
         turn = problem.turn

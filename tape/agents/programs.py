@@ -57,13 +57,7 @@ STEADY = ("steps", "calls")
 
 
 class ProgramPlanner:
-    """Plans by programs, for one episode.
-
-    Args:
-        episode: The episode.
-        actor: Its worst case is part of every call's cost.
-        solver: Selects the path.
-    """
+    """Plans by programs, for one episode."""
 
     def __init__(self, episode: Episode, actor: PlannedActor, solver: Selector) -> None:
         declared = episode.env.domain.programs

@@ -102,12 +102,7 @@ class ResumedLM(WrappedLM):
 
 
 class ContinuedLM(ResumedLM):
-    """Gives the recorded answers, and then the model's; of a batch that was cut off all are the model's.
-
-    Args:
-        model: The model.
-        events: The trace.
-    """
+    """Gives the recorded answers, and then the model's; of a batch that was cut off all are the model's."""
 
     def __init__(self, model: LanguageModel, events: Sequence[Event]) -> None:
         super().__init__(
@@ -135,11 +130,7 @@ class ContinuedLM(ResumedLM):
 
 
 class Decisions:
-    """Decides as it was decided.
-
-    Args:
-        events: The trace.
-    """
+    """Decides as it was decided."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         asked = [event for event in events if isinstance(event, ApprovalEvent)]

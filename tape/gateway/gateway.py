@@ -55,12 +55,7 @@ class Caller:
 
 
 class Gateway:
-    """Everything behind the protocol.
-
-    Args:
-        config: The configuration.
-        ledgers: The ledgers.
-    """
+    """Everything behind the protocol."""
 
     def __init__(self, config: GatewayConfig, ledgers: Ledgers) -> None:
         self.config, self.ledgers = config, ledgers

@@ -130,10 +130,6 @@ def _content(file: Path) -> bytes:
 def add(weights: dict[str, torch.Tensor], folder: Path) -> None:
     """Add an adapter to a model's weights, in place.
 
-    Args:
-        weights: By the names that the base's files have.
-        folder: Of the adapter.
-
     Raises:
         ModelError: The adapter cannot be read, it is another model's (a matrix is missing or has another shape), or
             what it adds may be no finite number. Nothing is added then.

@@ -31,12 +31,7 @@ class NotInLanguageError(Exception):
 
 
 class ProgramChecker:
-    """Checks the statements of one program, and gives the arguments of calls their names.
-
-    Args:
-        words: What may be called.
-        defined: The names that have a value already.
-    """
+    """Checks the statements of one program, and gives the arguments of calls their names."""
 
     def __init__(self, words: Vocabulary, defined: Iterable[str] = ()) -> None:
         self._words, self.defined = words, set(defined)

@@ -16,11 +16,7 @@ LEFT, RIGHT = "left", "right"
 
 
 class LineDomain(Domain):
-    """Cells 0 to ``last``; a state is a cell.
-
-    Args:
-        last: The goal.
-    """
+    """Cells 0 to ``last``; a state is a cell."""
 
     deterministic = True
 
@@ -51,11 +47,7 @@ class LineDomain(Domain):
 
 
 class LineFormat(PromptFormat):
-    """Prompts of a few words: ``line LAST at CELL ROLE ...``.
-
-    Args:
-        domain: The line.
-    """
+    """Prompts of a few words: ``line LAST at CELL ROLE ...``."""
 
     def __init__(self, domain: LineDomain) -> None:
         self._domain = domain

@@ -53,10 +53,6 @@ class Made:
 async def make(item: Tool, arguments: Mapping[str, Any]) -> Made:
     """Call a tool's function, plain or asynchronous, and write its result as JSON.
 
-    Args:
-        item: The tool.
-        arguments: All that the function takes.
-
     Raises:
         KeyboardInterrupt: Ctrl-C.
         asyncio.CancelledError: The episode is to end. A note names what was left behind.

@@ -180,13 +180,7 @@ class ResultsAtOnce(CallsAtOnce):
 
 
 class ToolCallsAtOnce(ResultsAtOnce):
-    """Runs calls of one environment at once, which take the results that they name.
-
-    Args:
-        domain: Its domain.
-        state: Returns its state.
-        make: Makes a call.
-    """
+    """Runs calls of one environment at once, which take the results that they name."""
 
     def __init__(self, domain: ToolDomain, state: Callable[[], ToolState], make: Make) -> None:
         super().__init__()

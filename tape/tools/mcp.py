@@ -236,14 +236,7 @@ def effects(hints: Any, pure: bool | None, destructive: bool | None) -> tuple[bo
 
 
 class _Server:
-    """A server, from its start to its end.
-
-    Args:
-        command: The program and its arguments.
-        env: Its environment variables.
-        cwd: Where it runs.
-        call_seconds: How long a call may take.
-    """
+    """A server, from its start to its end."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str] | None, cwd: str | Path | None, call_seconds: float

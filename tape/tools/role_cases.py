@@ -65,14 +65,7 @@ def python_text(value: Any) -> str:
 
 
 def score_case(name: str, form: ProgramFormat, calls: Sequence[Call], *, good: bool) -> RoleCase:
-    """A case of calls after which the last result is the answer.
-
-    Args:
-        name: The case's id.
-        form: Asks for the score.
-        calls: Those of the plan.
-        good: Whether they answer the question.
-    """
+    """A case of calls after which the last result is the answer."""
     request, _ = form.score_request(replace(state_after(calls), answer=f"#{len(calls)}"))
     return choice_case("score", name, request, "right" if good else "wrong")
 

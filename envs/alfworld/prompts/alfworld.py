@@ -49,11 +49,7 @@ _SCORES = {f"{n} ": score_of_steps(n) for n in range(MOST_STEPS + 1)}
 
 
 class AlfworldFormat(PlaceBeliefs):
-    """The prompts of the bundled household models, beliefs about what is unseen among them.
-
-    Args:
-        domain: The game.
-    """
+    """The prompts of the bundled household models, beliefs about what is unseen among them."""
 
     def __init__(self, domain: AlfworldDomain) -> None:
         self._domain, self._layout = domain, domain.layout

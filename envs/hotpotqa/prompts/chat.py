@@ -29,11 +29,7 @@ _SCORES = {"good": 1.0, "poor": 0.1}
 
 
 class ChatQaFormat(PromptFormat):
-    """Chat messages for general models.
-
-    Args:
-        setting: How the question is played.
-    """
+    """Chat messages for general models."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting

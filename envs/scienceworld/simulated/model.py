@@ -39,10 +39,6 @@ class SimulatedScienceLM:
     """Implements :class:`tape.lm.base.LanguageModel`.
 
     Equal requests have equal answers, those at temperature 0 whatever their seed.
-
-    Args:
-        rates: Its error rates.
-        name: The string it was opened with.
     """
 
     prompt_format = SIMULATED

@@ -18,12 +18,7 @@ from tape.protocols.predicates import Effects, Predicate
 
 
 class EpistemicState:
-    """Facts and beliefs of an episode.
-
-    Args:
-        episode: The episode; it has begun.
-        domain: Its domain.
-    """
+    """Facts and beliefs of an episode."""
 
     def __init__(self, episode: Episode, domain: Domain) -> None:
         self._episode = episode

@@ -37,12 +37,7 @@ class Fitted:
 
 
 class PromptWindow:
-    """Counts prompts and makes them fit.
-
-    Args:
-        model: Counts the tokens.
-        limit: Most tokens of a prompt; None: the model's own limit.
-    """
+    """Counts prompts and makes them fit."""
 
     def __init__(self, model: LanguageModel, limit: int | None) -> None:
         self._model, self.limit = model, limit
@@ -107,9 +102,6 @@ class PromptWindow:
 
     def require(self, least: int) -> None:
         """Refuse a window that is too small, before anything is spent.
-
-        Args:
-            least: The least sufficient number of tokens.
 
         Raises:
             ConfigError: The window is smaller; names a sufficient one.

@@ -16,21 +16,13 @@ from tape.methods.cgdp.view import Belief, Fact, SearchRound
 
 
 class ContextBudget:
-    """Decides window and belief cap before the first round of a search.
-
-    Args:
-        search: The memory of the search.
-        prices: The sizes and expected values of searches.
-    """
+    """Decides window and belief cap before the first round of a search."""
 
     def __init__(self, search: Remembered, prices: SearchPrices) -> None:
         self._search, self._prices = search, prices
 
     def least(self, moves: Sequence[MoveKind]) -> int:
         """The least sufficient window, in tokens; the model's own window applies from here on.
-
-        Args:
-            moves: The moves that the harness will offer.
 
         Raises:
             ConfigError: The window is too large for the model.

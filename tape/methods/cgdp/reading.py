@@ -23,20 +23,13 @@ from tape.protocols.search import Passage
 
 
 class SearchReading:
-    """Reads for one search.
-
-    Args:
-        search: The memory of the search.
-    """
+    """Reads for one search."""
 
     def __init__(self, search: Remembered) -> None:
         self._search = search
 
     async def take_in(self, passages: tuple[Passage, ...]) -> int:
         """Update the belief by an observation.
-
-        Args:
-            passages: The retrieved passages.
 
         Returns:
             The number of new facts.

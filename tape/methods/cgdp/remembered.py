@@ -27,12 +27,6 @@ _RESOLVED = 3
 class Remembered:
     """The memory of one search.
 
-    Args:
-        episode: The episode.
-        settings: The settings, with ``memory`` decided.
-        domain: The task.
-        prompts: Builds requests and reads answers.
-
     Attributes:
         rounds: All rounds, oldest first, whatever prompts show.
         belief: The belief state; None with a transcript.

@@ -29,14 +29,7 @@ from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOpt
 
 
 class CorpusSearch(Remembered):
-    """One search.
-
-    Args:
-        episode: The episode.
-        settings: The settings, with ``memory`` decided.
-        domain: The task.
-        prompts: Builds requests and reads answers.
-    """
+    """One search."""
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
         super().__init__(episode, settings, domain, prompts)
@@ -65,9 +58,6 @@ class CorpusSearch(Remembered):
 
     def begin(self, moves: Sequence[MoveKind]) -> None:
         """Check the window and reserve the call for the answer.
-
-        Args:
-            moves: The moves that the harness will offer.
 
         Raises:
             ConfigError: The window is too small; names a sufficient one.
@@ -182,9 +172,6 @@ class CorpusSearch(Remembered):
 
     async def answer(self, reason: str) -> None:
         """Answer from the memory by the reserved call; an unreadable answer counts as an abstention.
-
-        Args:
-            reason: Why the search stopped.
 
         Raises:
             EpisodeEnded: The environment has taken the answer.

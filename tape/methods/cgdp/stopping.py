@@ -12,12 +12,7 @@ from tape.protocols.search import Passage
 
 
 class Stopping:
-    """The gate of one search.
-
-    Args:
-        search: The memory of the search.
-        prices: The expected values of searches.
-    """
+    """The gate of one search."""
 
     def __init__(self, search: Remembered, prices: SearchPrices) -> None:
         self._search, self._prices, self._name = search, prices, search.settings.gate

@@ -33,13 +33,6 @@ class Loop:
 
     Only validation changes the certified state, and failed attempts go to an append-only history. If REALIZE has
     nothing to try, the target is replanned at once, as after b failures.
-
-    Args:
-        episode: The episode; it has begun.
-        adapter: The environment's fields.
-        operators: The four operators.
-        caps: The caps.
-        watch: Observes every step.
     """
 
     def __init__(

@@ -54,12 +54,6 @@ class DryRun(DryRunModel):
 
     A call that cannot be tried is predicted as without copies: it has a result, which is not known. So are those after
     it that need this result, and those in a state that is not known.
-
-    Args:
-        domain: The domain.
-        states: The real states.
-        make: Makes a call.
-        ledger: Pays the ``seconds`` that calls on copies take; nothing else.
     """
 
     def __init__(self, domain: ToolDomain, states: States, make: Make, ledger: Ledger) -> None:

@@ -82,12 +82,7 @@ SearchPage: TypeAlias = TaggedPage[Tagged]
 
 
 def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
-    """Write a view, and passages to be read after it.
-
-    Args:
-        view: The memory of the agent.
-        passages: The passages to be read.
-    """
+    """Write a view, and passages to be read after it."""
     page: SearchPage = TaggedPage()
     page.mark("q:")
     page.text(view.question)
