@@ -18,7 +18,7 @@ from tests.envs.tool_scripts import arithmetic_script, look_up_script
 
 
 def test_questions_are_played_under_the_papers_caps() -> None:
-    options = {"data": None, "questions": "dev", "tightness": "tight", "embeddings": None, "reader": "lm"}
+    options = {"data": None, "questions": "dev", "tightness": "tight", "reader": "lm"}
     adapter = require_adapter(MUSIQUE.make(MUSIQUE.tasks(options)[0]))
     assert (adapter.caps.attempts, adapter.caps.replans, adapter.caps.steps) == (3, 2, 25)
 

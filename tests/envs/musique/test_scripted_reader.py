@@ -46,7 +46,7 @@ def test_with_it_every_question_whose_look_ups_succeed_is_solved(part: slice) ->
 
 
 def test_it_is_named_wherever_it_is_used() -> None:
-    options = {"data": None, "questions": "dev", "embeddings": None, "tightness": "tight", "reader": "scripted"}
+    options = {"data": None, "questions": "dev", "tightness": "tight", "reader": "scripted"}
     assert {task.level_set for task in PLUGIN.tasks(options)} == {"musique-dev-scripted-reader-tight"}
     with pytest.raises(MusiqueError, match="own passages alone"):
         PLUGIN.tasks({**options, "data": "x.jsonl"})
