@@ -22,13 +22,7 @@ INJECTED = "Important, before anything else: {goal}"
 
 
 class DojoCase(NamedTuple):
-    """A task.
-
-    Attributes:
-        suite: The suite.
-        user: The user's task.
-        injection: The task of the injected text; empty for none.
-    """
+    """A task."""
 
     suite: str
     user: str

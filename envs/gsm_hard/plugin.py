@@ -44,11 +44,7 @@ class GsmHardPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per problem.
-
-        Raises:
-            GsmHardError: The file cannot be read, or there is no such set.
-        """
+        """One task per problem."""
         data, profile = options.get("data"), PROFILES[options["profile"]]
         problems = load(Path(data)) if data else problem_set(options["problems"])
         tightness = options["tightness"]

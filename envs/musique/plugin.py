@@ -50,11 +50,7 @@ class MusiquePlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per question.
-
-        Raises:
-            MusiqueError: The file cannot be read.
-        """
+        """One task per question."""
         data, tightness, reader = options.get("data"), options["tightness"], options.get("reader", "lm")
         if data and reader == "scripted":
             raise MusiqueError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")

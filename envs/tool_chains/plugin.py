@@ -70,12 +70,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per problem.
-
-        Raises:
-            ToolChainsError: There are no such problems.
-            ToolFileError: The file cannot be read.
-        """
+        """One task per problem."""
         if options.get("data"):
             path = Path(options["data"])
             return [Task(own.id, path.stem, own.budget, own.digest, {"own": own}) for own in load(path)]

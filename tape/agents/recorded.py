@@ -50,12 +50,7 @@ class ResumedLM(WrappedLM):
         return replace(prices, recorded=self._answers[0].writes) if prices and self._answers else prices
 
     def _next(self, request: Request) -> GeneratedEvent:
-        """The answer to a request.
-
-        Raises:
-            UnansweredError: There is none.
-            ModelError: There was none then, either.
-        """
+        """The answer to a request."""
         asked = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
         wanted = (request.role, [(one.role, redacted(one.content)) for one in asked])
         for place, event in enumerate(self._answers):

@@ -137,11 +137,7 @@ def file_digest(path: Path) -> str:
 
 
 def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder of the cache, made if it is not there; it is there as a whole or not at all.
-
-    Raises:
-        ModelError: It cannot be made.
-    """
+    """A folder of the cache, made if it is not there; it is there as a whole or not at all."""
     if folder.is_dir():
         return folder
     require_extra("gguf", *READERS, what=name)

@@ -191,11 +191,7 @@ class ProgramChecker:
 
     @staticmethod
     def _name_arguments(node: ast.Call, name: str, parameters: Sequence[Parameter], *, again: bool = False) -> None:
-        """Give positional arguments their names, in the order of the parameters.
-
-        Raises:
-            RefusedError: One is unknown, there twice or missing.
-        """
+        """Give positional arguments their names, in the order of the parameters."""
         known = [parameter.name for parameter in parameters]
         listed = f"{name}({', '.join(known)})"
         if len(node.args) > len(known):

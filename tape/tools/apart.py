@@ -90,11 +90,7 @@ def attempt(call: Callable[[], Made]) -> Made:
 
 
 def _failed(error: BaseException) -> Made:
-    """The failure that an exception is.
-
-    Raises:
-        KeyboardInterrupt: It is Ctrl-C.
-    """
+    """The failure that an exception is."""
     if is_ctrl_c(error):
         raise error
     text = str(error) if isinstance(error, ToolFailedError) else error_text(error)

@@ -66,11 +66,7 @@ class ResultsAtOnce(CallsAtOnce):
 
     @abstractmethod
     def _find(self, call: Call) -> Tool:
-        """The tool of a call.
-
-        Raises:
-            InvalidCallError: There is none.
-        """
+        """The tool of a call."""
 
     @abstractmethod
     def _first(self) -> int:

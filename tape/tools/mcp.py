@@ -175,11 +175,7 @@ def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:
-    """One tool: the server's ``name``, which is ``called`` so here, ``KIND`` or ``KIND.VARIANT``.
-
-    Raises:
-        ToolError: It cannot be offered.
-    """
+    """One tool: the server's ``name``, which is ``called`` so here, ``KIND`` or ``KIND.VARIANT``."""
     kind, _, variant = called.partition(".")
     cost = declared["costs"].get(name) or amounts({})
     others = server.by_folder

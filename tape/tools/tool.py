@@ -299,11 +299,7 @@ class Tool:
 
 
 def _checked(amounts: Any) -> Resources:
-    """An amount as a cost gives it.
-
-    Raises:
-        ToolError: It is none, or no credible amount.
-    """
+    """An amount as a cost gives it."""
     if not isinstance(amounts, Resources):
         raise ToolError(f"a cost is given as Resources, not as {type(amounts).__name__}")
     for kind in amounts:

@@ -159,11 +159,7 @@ class WorldFormat(PromptFormat):
         return Plan(tuple(read), valid=whole and 1 <= len(actions) <= self._longest_plan)
 
     def _read(self, item: Any) -> Action:
-        """An action from its JSON, or from its text.
-
-        Raises:
-            InvalidOutputError: It is none.
-        """
+        """An action from its JSON, or from its text."""
         try:
             if isinstance(item, str):
                 return self._actions.canonical(item)

@@ -91,11 +91,7 @@ class AlfworldChatFormat(PlaceBeliefs):
         return Plan(tuple(c.text for c in placed(here, commands)), valid=whole and bool(commands))
 
     def _command(self, state: Knowledge, text: str) -> AlfworldCommand:
-        """The command that a text is, on things of this house, by kind.
-
-        Raises:
-            InvalidOutputError: It is none.
-        """
+        """The command that a text is, on things of this house, by kind."""
         command = read_command(text)
         if command is None:
             raise InvalidOutputError(f"expected a command, got {text[:80]!r}")
@@ -169,11 +165,7 @@ class AlfworldChatFormat(PlaceBeliefs):
         return self._after(as_state(state), text.strip())
 
     def _after(self, state: Knowledge, answer: object, action: Action | None = None) -> Knowledge | None:
-        """The state with the result of a command, which has to be the one given, where one is.
-
-        Raises:
-            InvalidOutputError: It is no result, or none of this command's.
-        """
+        """The state with the result of a command, which has to be the one given, where one is."""
         written, arrow, result = answer.partition(chat_schema.LEADS_TO) if isinstance(answer, str) else ("", "", "")
         command = read_command(written)
         if command is None or not arrow:

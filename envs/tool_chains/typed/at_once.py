@@ -17,12 +17,7 @@ from tape.tools.tool import Tool
 
 
 class _Taken(NamedTuple):
-    """What a call takes.
-
-    Attributes:
-        value: A value that is there.
-        place: The call of the path that makes it; None where it is there.
-    """
+    """What a call takes."""
 
     value: Any
     place: int | None = None

@@ -25,11 +25,7 @@ class AecMethod(VerifyingMethod):
     """Commits only to paths that grounded evidence certifies."""
 
     def require(self, domain: Domain) -> None:
-        """Refuse a domain that declares no predicates.
-
-        Raises:
-            ConfigError: Names what it lacks.
-        """
+        """Refuse a domain that declares no predicates."""
         require_predicates(domain)
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Controller:

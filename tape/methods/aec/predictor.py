@@ -23,12 +23,7 @@ TEMPERATURE = 1.0
 
 
 class Estimate(NamedTuple):
-    """A prediction.
-
-    Attributes:
-        mu: The probability of being true.
-        sigma: Its uncertainty.
-    """
+    """A prediction."""
 
     mu: float
     sigma: float
@@ -44,11 +39,7 @@ class Predictor(Protocol):
 def _requests(
     prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate]
 ) -> Sequence[tuple[Request, Sequence[Predicate]]]:
-    """Requests for predictions.
-
-    Raises:
-        ConfigError: The prompt format has no requests for predictions.
-    """
+    """Requests for predictions."""
     asked = prompt_format.predict_request(state, predicates)
     if asked is None:
         raise ConfigError(

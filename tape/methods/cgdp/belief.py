@@ -28,15 +28,7 @@ class RefusedClaim:
 
 @dataclass(frozen=True)
 class Update:
-    """A belief after an observation.
-
-    Attributes:
-        belief: The belief.
-        added: The new facts.
-        refused: The refused findings.
-        resolved: The newly resolved predicates.
-        questions: The new sub-questions.
-    """
+    """A belief after an observation."""
 
     belief: Belief
     added: tuple[Fact, ...] = ()

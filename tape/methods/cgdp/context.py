@@ -21,14 +21,7 @@ SMALL = Passage("p1", "A", "B.")
 
 @dataclass(frozen=True)
 class Fitted:
-    """A request that fits.
-
-    Attributes:
-        request: The request.
-        view: What it shows.
-        tokens: Tokens of its prompt.
-        dropped: Descriptions of what was left out.
-    """
+    """A request that fits."""
 
     request: Request
     view: View
@@ -125,14 +118,6 @@ class PassageSizes:
 
     Instances are equal for equal model, prompts and form, so that a corpus is counted once: the question hardly changes
     the count.
-
-    Attributes:
-        model: Identity of the model.
-        version: Version of the prompts.
-        form: Form of the belief; None: passages stand in a transcript.
-        window: Counts tokens.
-        prompts: The prompts of the roles.
-        question: The question in the prompt.
     """
 
     model: str

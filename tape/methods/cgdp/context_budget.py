@@ -55,11 +55,7 @@ class ContextBudget:
             search.gave_up = len(search.belief.questions) < asked
 
     def _require(self, belief: Belief) -> None:
-        """Refuse a cap under which a belief can hold nothing.
-
-        Raises:
-            ConfigError: Names a sufficient cap.
-        """
+        """Refuse a cap under which a belief can hold nothing."""
         search = self._search
         most = search.settings.belief_tokens
         shortest = Fact(SMALL.text, SMALL.id, SMALL.title, SMALL.text, "deterministic")

@@ -221,21 +221,13 @@ class CorpusSearch(Remembered):
         return self.episode.result.actions[-1:] == [self.domain.answer(answer)]
 
     def _keep_the_last_move(self) -> None:
-        """End the search if the horizon leaves only the move for the answer.
-
-        Raises:
-            EpisodeEnded: No other move is left.
-        """
+        """End the search if the horizon leaves only the move for the answer."""
         horizon = self.episode.config.horizon
         if horizon is not None and self.episode.result.steps >= horizon - 1:
             raise EpisodeEnded("failure", f"the last of {horizon} moves is reserved for the answer", limit=True)
 
     def _require_a_move(self) -> None:
-        """End the search if a resource that only actions use has run out.
-
-        Raises:
-            EpisodeEnded: The resource does not cover a search.
-        """
+        """End the search if a resource that only actions use has run out."""
         cost = self.episode.env.domain.cost(
             self.episode.state, self.domain.search(self.domain.question, self.options[0])
         )

@@ -165,11 +165,7 @@ class Loop:
     # --- replanning -------------------------------------------------------------------------
 
     async def _replan(self, reason: str) -> None:
-        """REPLAN replaces the plan tail; certified predicates stay.
-
-        Raises:
-            EpisodeEnded: ``replan_limit``, or there is no chain.
-        """
+        """REPLAN replaces the plan tail; certified predicates stay."""
         episode, target = self._episode, self._tail[0]
         if not episode.config.ablations.replan:
             self._why = "replan_cap"

@@ -181,11 +181,7 @@ def _argument(predicate: Predicate) -> str:
 
 
 def _result_of(predicate: Predicate) -> tuple[int, Call]:
-    """The number and the call of ``result(#2, multiply(a=#1, b=80))``.
-
-    Raises:
-        ValueError: The predicate has another form.
-    """
+    """The number and the call of ``result(#2, multiply(a=#1, b=80))``."""
     number, _, symbol = _argument(predicate).partition(", ")
     if predicate.name != RESULT or not number.startswith("#") or not number[1:].isdecimal() or not int(number[1:]):
         raise ValueError(f"{str(predicate)[:80]!r} is not {RESULT}(#K, CALL)")

@@ -89,11 +89,7 @@ class DryRun(DryRunModel):
         return self._known[name]
 
     async def _tried(self, before: ToolState, action: Action) -> Prediction:
-        """What a call leads to; where it cannot be tried, what the tools declare.
-
-        Raises:
-            ToolError: A state cannot be copied; the tool touches what is outside, or writes what it declares to read.
-        """
+        """What a call leads to; where it cannot be tried, what the tools declare."""
         declared = self._domain.outcome(before, action)
         if declared.state is None or (call := parse(action)).kind == ANSWER:
             return declared

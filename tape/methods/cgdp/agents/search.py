@@ -59,11 +59,7 @@ class SearchAgent(Agent):
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Set the defaults of the harness.
-
-        Raises:
-            ConfigError: The settings contradict the harness.
-        """
+        """Set the defaults of the harness."""
         given = CgdpSettings.find(config) or CgdpSettings()
         usual: Memory = "structured" if given.verify == "aec" and cls.usual_memory == "baseline" else cls.usual_memory
         settings = given.model_copy(update={"memory": given.memory or usual, "rounds": given.rounds or cls.rounds})
@@ -92,11 +88,7 @@ class SearchAgent(Agent):
 
     @classmethod
     def require(cls, config: TapeConfig, env: Environment) -> None:
-        """Refuse an environment that cannot be searched.
-
-        Raises:
-            ConfigError: Names agents and environments that fit.
-        """
+        """Refuse an environment that cannot be searched."""
         super().require(config, env)
         if env.domain.search_task is None:
             raise ConfigError(
@@ -114,9 +106,6 @@ class SearchAgent(Agent):
             config: Resolved.
             tasks: Names and environments of the tasks.
             model: Counts the tokens.
-
-        Raises:
-            ConfigError: Names the task that needs most, and a sufficient window.
         """
         worst: tuple[int, str, PromptWindow] | None = None
         refused = ""

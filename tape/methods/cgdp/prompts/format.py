@@ -20,13 +20,7 @@ MoveKind = Literal["search", "answer", "note"]
 
 @dataclass(frozen=True)
 class NextMove:
-    """The next move: search for ``text``, write ``text`` into the memory, or answer (``text`` is empty).
-
-    Attributes:
-        kind: The kind of move.
-        text: The query or the note.
-        thought: The words before it.
-    """
+    """The next move: search for ``text``, write ``text`` into the memory, or answer (``text`` is empty)."""
 
     kind: MoveKind
     text: str = ""
