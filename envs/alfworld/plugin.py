@@ -31,7 +31,7 @@ class AlfworldPlugin(EnvironmentPlugin):
     reads = False
     replayable = True
     prompt_version: Mapping[str, str] = MappingProxyType({"household": "1", "chat": "2"})
-    roles = ("plan", "rollout", "next", "score", "select", "act")
+    roles = ("plan", "rollout", "next", "score", "act")
     cases = "envs.alfworld.role_cases"
 
     def add_arguments(self, parser: Any) -> None:

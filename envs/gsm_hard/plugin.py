@@ -22,7 +22,7 @@ class GsmHardPlugin(EnvironmentPlugin):
 
     name = "gsm_hard"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "3"})
-    roles = ("plan", "act", "score", "select", "answer")
+    roles = ("plan", "act", "score", "answer")
     cases = "envs.gsm_hard.role_cases"
     model = "smollm2"
     built_on = ("tape.tools",)

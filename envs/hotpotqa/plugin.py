@@ -32,7 +32,7 @@ class HotpotPlugin(EnvironmentPlugin):
 
     name = "hotpotqa"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
-    roles = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
+    roles = ("plan", "act", "score", "answer", "propose", "query", "realize", "validate")
     cases = "envs.hotpotqa.role_cases"
     model = "smollm2"
     built_on = ("envs.musique", "tape.tools")

@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Callable
 
-from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, Parsed, read_or_none, write
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, Parsed, read_or_none
 from envs.hotpotqa.minds import chat_prompts
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.prompts import prompt_format
@@ -24,8 +24,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    offered_path,
-    select_case,
 )
 from tape.protocols.search import Passage
 from tape.reading import parsed
@@ -45,7 +43,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[MadeQuestion, random.Random, str], RoleCase] = {
-        "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer, "propose": _propose,
+        "plan": _plan, "act": _act, "score": _score, "answer": _answer, "propose": _propose,
         "query": _query, "realize": _realize, "validate": _validate,
     }[role]  # fmt: skip
     cases = []
@@ -131,20 +129,6 @@ def _score(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     form, state = _form(made), _found(made, _start(made, rng), len(made.gold))
     end = QaState(state.question, state.given, claims=state.claims, answer=made.answer if good else _wrong(made, rng))
     return choice_case("score", name, form.score_request(end)[0], "good" if good else "poor")
-
-
-def _select(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
-    form, state, finds = _form(made), _start(made, rng), _finds(made)
-    ends: list[list[Parsed]] = [
-        [*finds, HotpotAnswer(made.answer), Finish()],
-        [finds[0], HotpotAnswer(finds[0].finding), Finish()],
-        [*finds, HotpotAnswer(rng.choice(made.others).title), Finish()],
-    ]
-    paths = [
-        offered_path([write(action) for action in end], [f"{len(end)} steps, {i} done" for i, _ in enumerate(end, 1)])
-        for end in ends
-    ]
-    return select_case(name, form, state, paths, {"steps": 9}, rng)
 
 
 def _answer(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:

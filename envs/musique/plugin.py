@@ -25,7 +25,7 @@ class MusiquePlugin(EnvironmentPlugin):
 
     name = "musique"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "4"})
-    roles = ("plan", "act", "project", "score", "select", "answer")
+    roles = ("plan", "act", "project", "score", "answer")
     cases = "envs.musique.role_cases"
     model = "smollm2"
     built_on = ("tape.tools",)

@@ -22,7 +22,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    select_case,
 )
 from tape.protocols.search import Passage
 from tape.seeds import derive
@@ -30,7 +29,7 @@ from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.programs import ProgramFormat
-from tape.tools.role_cases import offered_calls, program_text, score_case, state_after
+from tape.tools.role_cases import program_text, score_case, state_after
 from tape.tools.state import ToolState
 
 _VARIANT = RETRIEVERS[-1].name
@@ -55,7 +54,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[MadeQuestion, ProgramFormat, random.Random, str], RoleCase] = {
-        "plan": _plan, "act": _act, "project": _project, "score": _score, "select": _select, "answer": _answer,
+        "plan": _plan, "act": _act, "project": _project, "score": _score, "answer": _answer,
     }[role]  # fmt: skip
     cases, toolbox = [], tools(_Unsearched([Passage("1", "Nothing", "Nothing.")]))
     for number in range(count):
@@ -154,12 +153,6 @@ def _score(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: st
     good = rng.random() < 0.5
     queries = _queries(made) if good else _erring(made, rng)
     return score_case(name, form, _calls(queries), good=good)
-
-
-def _select(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
-    queries = _queries(made)
-    paths = [offered_calls(_calls(asked)) for asked in (queries, _erring(made, rng), queries[:1])]
-    return select_case(name, form, ToolState(), paths, _LEFT, rng)
 
 
 def _answer(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:

@@ -26,7 +26,7 @@ class ScienceWorldPlugin(EnvironmentPlugin):
     reads = False
     replayable = True
     prompt_version = "2"
-    roles = ("plan", "next", "score", "select", "act")
+    roles = ("plan", "next", "score", "act")
     cases = "envs.scienceworld.role_cases"
 
     def add_arguments(self, parser: Any) -> None:

@@ -30,7 +30,7 @@ class SokobanPlugin(EnvironmentPlugin):
     reads = False
     replayable = True
     prompt_version: Mapping[str, str] = MappingProxyType({"compact": "2", "chat": "3"})
-    roles = ("plan", "act", "next", "rollout", "score", "select")
+    roles = ("plan", "act", "next", "rollout", "score")
     cases = "envs.sokoban.role_cases"
 
     def add_arguments(self, parser: Any) -> None:

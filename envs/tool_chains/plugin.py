@@ -26,7 +26,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
 
     name = "tool_chains"
     prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chains": "2", "chat": "2"})
-    roles = ("project", "plan", "act", "score", "select")
+    roles = ("project", "plan", "act", "score")
     cases = "envs.tool_chains.role_cases"
     model = "declared:random"
     built_on = ("tape.tools",)

@@ -27,7 +27,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
 
     name = "travelplanner"
     prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chat": "2"})
-    roles = ("plan", "act", "select")
+    roles = ("plan", "act")
     cases = "envs.travelplanner.role_cases"
     model = "declared:first"
     reads = False
