@@ -155,7 +155,7 @@ class PromptFormat:
         raise self._lacks("score_request")
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask which path is best (the LM-selector ablation), by a :class:`OneOf` with one option per path.
+        """Ask which path is best, by a :class:`OneOf` with one option per path; only an ablation asks that.
 
         The prompt has the paths with their scores and costs (:func:`offered_text`), unless the model can read only the
         prompts it was trained on.

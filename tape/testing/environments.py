@@ -205,7 +205,7 @@ class EnvironmentConformance:
                 *(partial(prompt_format.act_request, state, REMAINING, action, [action]) for action in actions),
                 lambda f=prompt_format, s=state: f.score_request(s)[0],  # type: ignore[misc]
             ]
-            if len(actions) > 1:
+            if len(actions) > 1 and type(prompt_format).select_request is not PromptFormat.select_request:
                 paths = [OfferedPath((a,), (f"s{i}",), (0.0,), False, 1.0, REMAINING) for i, a in enumerate(actions)]
                 builders.append(partial(prompt_format.select_request, state, paths, REMAINING))
             if environment.domain.outcomes is None:

@@ -23,7 +23,7 @@ from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, number_request, offered_text, states_along
+from tape.protocols.prompt_format import Examples, asked, states_along
 from tape.reading import parsed
 
 MOST_COUNTED = 12
@@ -249,12 +249,6 @@ class AlfworldChatFormat(PlaceBeliefs):
         if was_tried(here, command) and not all(was_tried(here, choice) for choice in choices):
             raise InvalidOutputError(f"{command.text!r} was tried in this very state, to no use")
         return answer.thought, command.text
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask for the number of the best plan."""
-        listed = offered_text(paths, remaining)
-        ask = f"Which of these plans ends the task within the steps left?\n{listed}\nAnswer with its number."
-        return number_request(self._messages("select", as_state(state), ask, remaining), paths)
 
     # --- beliefs ----------------------------------------------------------------------------
 

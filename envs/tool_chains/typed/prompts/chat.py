@@ -16,7 +16,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.lm.reading import Reading
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, number_request, offered_text, turns
+from tape.protocols.prompt_format import turns
 from tape.tools.calls import answer, parse
 from tape.tools.prompts.common import JUDGED_WRONG, fixed_model, json_object
 from tape.tools.tool import Tool
@@ -148,15 +148,6 @@ class ChatTypedFormat(TypedFormat):
         if found is None:
             raise InvalidOutputError(f"no call: there is no tool {named[:80]!r}")
         return thought, as_action(found)
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask for the number of the best plan."""
-        offers = offered_text(paths, remaining)
-        ask = (
-            f"Which of these plans makes what is wanted at least cost, within the budget?\n{offers}\n"
-            "Answer with its number."
-        )
-        return number_request(self._messages(as_typed(state), ask, remaining), paths)
 
     def reading(self, state: State, action: Action | None = None) -> Reading | None:
         """Which of the goals is asked for, without a list of them."""

@@ -16,7 +16,6 @@ from envs.tool_chains.typed.state import TypedState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, number_request
 from tape.tools.calls import answer
 from tape.tools.tool import Tool
 
@@ -65,11 +64,6 @@ class DeclaredTypedFormat(TypedFormat):
         if text == _GIVE_UP or "(" not in text:
             raise InvalidOutputError("no call leads on")
         return "", text
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """A choice of the number of a plan."""
-        del remaining
-        return number_request(f"select: {self._domain.key(state)}", paths)
 
     def _reading(self, request: str) -> Request:
         return Request(f"read: {request}", 60, constraint=self._choice(), role="project")
