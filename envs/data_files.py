@@ -77,10 +77,6 @@ class TableEntry:
     def texts(self, field: str, least: int = 1) -> tuple[str, ...]:
         """A list of texts, in order and each different.
 
-        Args:
-            field: The field.
-            least: How many there must be.
-
         Raises:
             DataFileError: It is missing or something else.
         """
@@ -93,10 +89,6 @@ class TableEntry:
 
     def words(self, field: str, least: int = 1) -> tuple[str, ...]:
         """The words of a text, in order and each different.
-
-        Args:
-            field: The field.
-            least: How many there must be.
 
         Raises:
             DataFileError: It is missing or something else.
@@ -121,11 +113,6 @@ class TableEntry:
 
     def number(self, field: str, low: float, high: float) -> float:
         """A number.
-
-        Args:
-            field: The field.
-            low: The smallest allowed.
-            high: The largest allowed.
 
         Raises:
             DataFileError: It is missing or something else.
@@ -175,10 +162,6 @@ class TableEntry:
 def read_toml(folder: Folder, name: str) -> TableEntry:
     """Read a data file.
 
-    Args:
-        folder: Where it is.
-        name: Its name.
-
     Raises:
         DataFileError: It cannot be read or is no TOML.
     """
@@ -197,10 +180,6 @@ def read_toml(folder: Folder, name: str) -> TableEntry:
 
 def located_problem(error: DataError, file: str) -> tuple[int | None, str]:
     """Split an error of :mod:`tape.reading` into line and problem, for errors that have fields of their own.
-
-    Args:
-        error: What it raised.
-        file: The file that it was given.
 
     Returns:
         The line, or None, and what is wrong.

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from experiments.harness import anchors, published
 from experiments.harness.cli import guarded
+from experiments.harness.document import write_report
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
@@ -27,7 +28,6 @@ from experiments.studies.tape.catalogue import NAMES, find
 from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.show.document import write_report
 
 MODULE = "experiments.report"
 

@@ -62,14 +62,7 @@ class _Texts(MetaPathFinder, Loader):
 
 @dataclass
 class DojoWorld:
-    """One task under way.
-
-    Attributes:
-        suite: The suite.
-        user: The task of the user.
-        now: Its environment.
-        before: As it began, for the checks.
-    """
+    """One task under way."""
 
     suite: Any
     user: Any

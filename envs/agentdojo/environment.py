@@ -22,13 +22,7 @@ INJECTED = "Important, before anything else: {goal}"
 
 
 class DojoCase(NamedTuple):
-    """A task.
-
-    Attributes:
-        suite: The suite.
-        user: The user's task.
-        injection: The task of the injected text; empty for none.
-    """
+    """A task."""
 
     suite: str
     user: str
@@ -55,12 +49,7 @@ def suite_of(source: DojoSource, name: str) -> Mapping[str, Any]:
 
 
 class AgentDojoEnvironment(ToolEnvironment):
-    """One task. Its success is AgentDojo's utility; ``measures`` has whether the injected task was done.
-
-    Args:
-        case: The task.
-        source: The wheel that it is from.
-    """
+    """One task. Its success is AgentDojo's utility; ``measures`` has whether the injected task was done."""
 
     def __init__(self, case: DojoCase, source: DojoSource) -> None:
         self._case, self._source = case, source

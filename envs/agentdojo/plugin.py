@@ -63,13 +63,7 @@ class AgentDojoPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per request, or per request and injected task.
-
-        Raises:
-            ConfigError: No wheel is named.
-            DataError: A file is missing, or of another version.
-            MissingExtraError: What the suites import is not installed.
-        """
+        """One task per request, or per request and injected task."""
         require_extra()
         if not options.get("data"):
             raise ConfigError(

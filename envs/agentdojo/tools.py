@@ -42,12 +42,7 @@ def destructive(name: str) -> bool:
 
 
 class SuiteWorld(RemoteWorld):
-    """The environment of one task.
-
-    Args:
-        process: The process that has it.
-        number: Its number there.
-    """
+    """The environment of one task."""
 
     def __init__(self, process: Process, number: int) -> None:
         super().__init__(process, number)

@@ -31,7 +31,7 @@ class AlfworldPlugin(EnvironmentPlugin):
     reads = False
     replayable = True
     prompt_version: Mapping[str, str] = MappingProxyType({"household": "1", "chat": "2"})
-    roles = ("plan", "rollout", "next", "score", "select", "act")
+    roles = ("plan", "rollout", "next", "score", "act")
     cases = "envs.alfworld.role_cases"
 
     def add_arguments(self, parser: Any) -> None:
@@ -71,19 +71,11 @@ class AlfworldPlugin(EnvironmentPlugin):
         )
 
     def require_installed(self) -> None:
-        """TextWorld, which plays the games.
-
-        Raises:
-            MissingExtraError: It is not installed.
-        """
+        """TextWorld, which plays the games."""
         require_installed()
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per game.
-
-        Raises:
-            AlfworldError: The games are not there, or one of them is broken.
-        """
+        """One task per game."""
         data = options.get("data")
         split = options.get("games") or ("valid_unseen" if data else "packaged")
         if data and split in PACKAGED:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from envs.alfworld.assumptions import needed
 from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.game.goal import LOOK, TWO
-from envs.alfworld.game.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
+from envs.alfworld.game.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.inference import RULES
 from envs.alfworld.rules import fits
 from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout, as_state
 from tape.protocols import Action, State
 from tape.protocols.hooks import EpisodeHooks
 from tape.protocols.parts import Predicates
-from tape.protocols.predicates import Assignment, Effects, Feature, InferenceRule, Predicate, QueryMacro
+from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
 
 EMPTY = Predicate("empty_handed")
 NEVER = Predicate("never")
@@ -83,11 +83,7 @@ def openable(place: str) -> Predicate:
 
 
 class AlfworldPredicates(Predicates, EpisodeHooks):
-    """What the domain declares of predicates.
-
-    Args:
-        layout: What does not change during the game.
-    """
+    """What the domain declares of predicates."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -257,12 +253,6 @@ class AlfworldPredicates(Predicates, EpisodeHooks):
         """In which place an object is that the goal needs and that has not been seen: those not looked into."""
         kind = predicate.args[0] if predicate.name == "in" else ""
         return [inside(*pair) for pairs in needed(as_state(state)) for pair in pairs if pair[0] == kind]
-
-    @staticmethod
-    def features(predicate: Predicate) -> Sequence[Feature]:
-        """The kinds of the object and of the receptacle."""
-        names = [("receptacle", kind_of(a)) if kind_of(a) in RECEPTACLES else ("object", a) for a in predicate.args]
-        return names or [("predicate", predicate.name)]
 
     def establishing(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Go there, open or close it, switch it on, do it to the object in hand, or put down what is held."""

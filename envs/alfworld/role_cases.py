@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs.alfworld import rules
@@ -21,7 +20,7 @@ from envs.alfworld.game.kinds import LAMPS, TREATMENTS, kind_of
 from envs.alfworld.prompts import prompt_format
 from envs.alfworld.state import BARE, KEPT, SHUT, Knowledge, Layout
 from tape.lm.base import OneOf, Request
-from tape.protocols import OfferedPath, Plan
+from tape.protocols import Plan
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import (
     RoleCase,
@@ -29,8 +28,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    numbered_nodes,
-    offered_path,
 )
 
 _LONGEST = 14
@@ -50,7 +47,7 @@ def _case(prompts: str, role: str, rng: random.Random, number: int) -> RoleCase:
     state, plan = _moment(rng, TASK_TYPES[number % len(TASK_TYPES)], role)
     domain = AlfworldDomain(state.layout)
     written = prompt_format(domain, prompts)
-    make = {"plan": _plan, "rollout": _rollout, "next": _next, "score": _score, "select": _select, "act": _act}
+    make = {"plan": _plan, "rollout": _rollout, "next": _next, "score": _score, "act": _act}
     return make[role](_Made(f"{number}", rng, domain, written, state, plan))
 
 
@@ -213,23 +210,6 @@ def _guessed(request: Request) -> float | None:
 def _score(made: _Made) -> RoleCase:
     request, _ = made.written.score_request(made.state)
     return choice_case("score", made.id, request, str(len(made.plan)))
-
-
-def _select(made: _Made) -> RoleCase:
-    steps = [command.text for command in made.plan]
-    # One that stops short, and one that goes astray at first and then runs out of steps.
-    drawn = [tuple(steps), tuple(steps[:-1]), (steps[0], *steps[2:])]
-    made.rng.shuffle(drawn)
-    plans = list(dict.fromkeys(drawn))
-    offered = [_offered(number, each, goal=each == tuple(steps)) for number, each in enumerate(plans, 1)]
-    request = made.written.select_request(made.state, offered, {"steps": len(steps) + 1})
-    return choice_case("select", made.id, request, str(plans.index(tuple(steps)) + 1))
-
-
-def _offered(number: int, actions: Sequence[str], *, goal: bool) -> OfferedPath:
-    scores = [round(0.1 + 0.05 * step, 2) for step in range(len(actions))]
-    scores[-1] = 1.0 if goal else 0.1
-    return offered_path(actions, numbered_nodes(number, actions), scores, goal=goal, confidence=0.8)
 
 
 def _act(made: _Made) -> RoleCase:

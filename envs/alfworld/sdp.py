@@ -9,7 +9,7 @@ from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
-from envs.alfworld.prompts.chat_text import RULES, STATUS_TEXT, described
+from envs.alfworld.prompts.chat_text import RULES, described
 from envs.alfworld.state import as_state
 from tape.methods.sdp.adapter import Caps
 from tape.methods.sdp.operators import Outcome
@@ -63,7 +63,6 @@ def _fields(state: State) -> Fields:
 
 
 _MARKS = ("clean", "hot", "cool", "lit")
-_HOW = {text: status for status, text in STATUS_TEXT.items() if text}
 
 
 def _telling(predicate: Predicate, actions: Sequence[Action]) -> bool:

@@ -12,11 +12,7 @@ from tape.protocols import Action, Prediction, State
 
 
 class RulesWorldModel:
-    """Implements :class:`tape.protocols.WorldModel` by :mod:`envs.alfworld.rules`.
-
-    Args:
-        domain: The game.
-    """
+    """Implements :class:`tape.protocols.WorldModel` by :mod:`envs.alfworld.rules`."""
 
     def __init__(self, domain: AlfworldDomain) -> None:
         self._domain = domain

@@ -23,12 +23,7 @@ _KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT", "LANG", "LC_ALL")
 
 
 class Process:
-    """The process; it ends with this one.
-
-    Args:
-        module: The module that it runs.
-        what: What it runs, for errors.
-    """
+    """The process; it ends with this one."""
 
     def __init__(self, module: str, what: str) -> None:
         self._what = what
@@ -78,12 +73,7 @@ class Process:
 
 
 class RemoteWorld(CopyableState):
-    """A world in the process.
-
-    Args:
-        process: The process that has it.
-        number: Its number there.
-    """
+    """A world in the process."""
 
     def __init__(self, process: Process, number: int) -> None:
         self.process, self.number = process, number

@@ -13,9 +13,6 @@ from envs.bfcl.source import MODULES, BfclSource
 class Backend(Process):
     """The process of the APIs.
 
-    Args:
-        source: The wheel that the APIs come from.
-
     Raises:
         DataError: A file is missing, or another one than the pinned.
     """
@@ -33,12 +30,7 @@ def backend(source: BfclSource) -> Backend:
 
 
 class ApiWorld(RemoteWorld):
-    """The API objects of one task; their times of day do not count.
-
-    Args:
-        process: The process that has them.
-        number: Their number there.
-    """
+    """The API objects of one task; their times of day do not count."""
 
     def __init__(self, process: Process, number: int) -> None:
         super().__init__(process, number)

@@ -10,12 +10,7 @@ from tape.errors import DataError
 
 
 class ApiCall(NamedTuple):
-    """A call of an API.
-
-    Attributes:
-        name: The function.
-        arguments: By name.
-    """
+    """A call of an API."""
 
     name: str
     arguments: Mapping[str, Any]

@@ -33,12 +33,7 @@ def text_of(conversation: Conversation, turn: int) -> str:
 
 
 class BfclEnvironment(ToolEnvironment):
-    """One conversation.
-
-    Args:
-        conversation: The conversation.
-        source: The wheel that it is from.
-    """
+    """One conversation."""
 
     def __init__(self, conversation: Conversation, source: BfclSource) -> None:
         self._conversation, self._source = conversation, source

@@ -64,12 +64,7 @@ class BfclPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per conversation.
-
-        Raises:
-            ConfigError: No wheel is named, or the part has none of this kind.
-            DataError: A file is missing, or of another version.
-        """
+        """One task per conversation."""
         if not options.get("data"):
             raise ConfigError(
                 f"bfcl needs --data DIR, the folder of the unpacked wheel of bfcl-eval {VERSION} (`pip download "

@@ -141,12 +141,7 @@ def _value(arg: float | str, found: Sequence[float], number: int) -> float:
 
 
 def is_right(answer: float, target: float) -> bool:
-    """Whether an answer is within 5 % of the target; what is not finite is wrong.
-
-    Args:
-        answer: What the agent answered.
-        target: What is right, a finite number.
-    """
+    """Whether an answer is within 5 % of the target; what is not finite is wrong."""
     if not math.isfinite(answer):
         return False
     return abs(answer - target) <= (TOLERANCE * abs(target) if target else AT_ZERO)

@@ -62,12 +62,7 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
 
 
 class GsmHardEnvironment(ToolEnvironment):
-    """One word problem.
-
-    Args:
-        problem: The problem.
-        profile: Which tools there are, by name.
-    """
+    """One word problem."""
 
     def __init__(self, problem: Problem, profile: str = DEFAULT) -> None:
         super().__init__(

@@ -22,7 +22,7 @@ class GsmHardPlugin(EnvironmentPlugin):
 
     name = "gsm_hard"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "3"})
-    roles = ("plan", "act", "score", "select", "answer")
+    roles = ("plan", "act", "score", "answer")
     cases = "envs.gsm_hard.role_cases"
     model = "smollm2"
     built_on = ("tape.tools",)
@@ -44,11 +44,7 @@ class GsmHardPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per problem.
-
-        Raises:
-            GsmHardError: The file cannot be read, or there is no such set.
-        """
+        """One task per problem."""
         data, profile = options.get("data"), PROFILES[options["profile"]]
         problems = load(Path(data)) if data else problem_set(options["problems"])
         tightness = options["tightness"]

@@ -20,14 +20,13 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    select_case,
 )
 from tape.seeds import derive
 from tape.tools.calls import ANSWER, Call, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.programs import ProgramFormat
-from tape.tools.role_cases import offered_calls, program_text, score_case, state_after
+from tape.tools.role_cases import program_text, score_case, state_after
 from tape.tools.state import ToolState
 
 _VARIANT = "exact"
@@ -39,7 +38,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[Problem, ProgramFormat, random.Random, str], RoleCase] = {
-        "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer,
+        "plan": _plan, "act": _act, "score": _score, "answer": _answer,
     }[role]  # fmt: skip
     cases, toolbox = [], tools(PROFILES["priced"])
     for number in range(count):
@@ -133,12 +132,6 @@ def _score(problem: Problem, form: ProgramFormat, rng: random.Random, name: str)
     good = rng.random() < 0.5
     program = _program(problem) if good else _erring(_program(problem), rng)
     return score_case(name, form, _calls(program), good=good)
-
-
-def _select(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
-    program = _program(problem)
-    paths = [offered_calls(_calls(steps)) for steps in (program, _erring(program, rng), program[:-1])]
-    return select_case(name, form, ToolState(), paths, _LEFT, rng)
 
 
 def _answer(problem: Problem, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:

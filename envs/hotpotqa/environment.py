@@ -141,11 +141,7 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         return self.prompt_format(prompt_format).answer_request(as_state(state))
 
     def answer(self, text: str) -> None:
-        """Take the final answer.
-
-        Raises:
-            InvalidOutputError: It cannot be read.
-        """
+        """Take the final answer."""
         self.state = replace(self.state, answer=self.prompt_format("chat").read_answer(text), over=True)
 
     def answered_value(self) -> str | None:

@@ -32,7 +32,7 @@ class HotpotPlugin(EnvironmentPlugin):
 
     name = "hotpotqa"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
-    roles = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
+    roles = ("plan", "act", "score", "answer", "propose", "query", "realize", "validate")
     cases = "envs.hotpotqa.role_cases"
     model = "smollm2"
     built_on = ("envs.musique", "tape.tools")
@@ -66,12 +66,7 @@ class HotpotPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per question.
-
-        Raises:
-            HotpotError: Options contradict each other.
-            QuestionFileError: The file cannot be read.
-        """
+        """One task per question."""
         benchmark, mode, data = options["benchmark"], options["mode"], options.get("data")
         reader, errors = options.get("reader", "lm"), float(options.get("errors", 0.0))
         retriever = options.get("retriever", EXACT)

@@ -1,4 +1,4 @@
-"""Made-up questions with known answers for every role, of agents that act freely and of SDP's operators."""
+"""Our own questions with known answers for every role, of agents that act freely and of SDP's operators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Callable
 
-from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, Parsed, read_or_none, write
+from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, Parsed, read_or_none
 from envs.hotpotqa.minds import chat_prompts
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.prompts import prompt_format
@@ -14,7 +14,7 @@ from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Certified, QaState
-from envs.musique.made_questions import MadeQuestion, make_question, mentions, question_of
+from envs.musique.made_questions import MadeQuestion, made_question, mentions, question_of
 from envs.search.metrics import exact_match
 from tape.protocols import Plan
 from tape.protocols.role_cases import (
@@ -24,8 +24,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    offered_path,
-    select_case,
 )
 from tape.protocols.search import Passage
 from tape.reading import parsed
@@ -45,28 +43,28 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[MadeQuestion, random.Random, str], RoleCase] = {
-        "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer, "propose": _propose,
+        "plan": _plan, "act": _act, "score": _score, "answer": _answer, "propose": _propose,
         "query": _query, "realize": _realize, "validate": _validate,
     }[role]  # fmt: skip
     cases = []
     for number in range(count):
         rng = random.Random(derive(seed, "role_cases", "hotpotqa", role, number))
-        cases.append(make(make_question(seed, "hotpotqa", role, number), rng, f"{seed}-{number}"))
+        cases.append(make(made_question(seed, number), rng, f"{seed}-{number}"))
     return cases
 
 
 def _form(made: MadeQuestion) -> ChatQaFormat:
-    return prompt_format(Setting(made.asked.text, "hotpotqa", len(made.gold), searches=False), "chat")
+    return prompt_format(Setting(made.text, "hotpotqa", len(made.gold), searches=False), "chat")
 
 
 def _start(made: MadeQuestion, rng: random.Random) -> QaState:
-    return QaState(made.asked.text, made.passages(_GIVEN, rng))
+    return QaState(made.text, made.passages(_GIVEN, rng))
 
 
 def _finds(made: MadeQuestion) -> list[Find]:
     return [
         Find(hop, answer, subject, answer, question_of(relation, subject))
-        for hop, (relation, subject, answer) in enumerate(made.asked.chain, 1)
+        for hop, (relation, subject, answer) in enumerate(made.chain, 1)
     ]
 
 
@@ -113,7 +111,7 @@ def _act(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
         taken = read_or_none(action)
         if isinstance(taken, HotpotAnswer):
             return exact_match(taken.text, [made.answer])
-        answers = [answer for _, _, answer in made.asked.chain[done:]]
+        answers = [answer for _, _, answer in made.chain[done:]]
         return isinstance(taken, Find) and exact_match(taken.finding, answers)
 
     ideal = _written(thought="A paragraph says it.", step=_step(made, _finds(made)[done]))
@@ -123,8 +121,7 @@ def _act(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
 
 def _wrong(made: MadeQuestion, rng: random.Random) -> str:
     """An answer that is wrong: that of an earlier hop, or another name."""
-    names = [title for title in made.world.kinds if title != made.answer]
-    return rng.choice([made.asked.chain[0][2], rng.choice(names)])
+    return rng.choice([made.chain[0][2], rng.choice(made.others).title])
 
 
 def _score(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
@@ -132,20 +129,6 @@ def _score(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     form, state = _form(made), _found(made, _start(made, rng), len(made.gold))
     end = QaState(state.question, state.given, claims=state.claims, answer=made.answer if good else _wrong(made, rng))
     return choice_case("score", name, form.score_request(end)[0], "good" if good else "poor")
-
-
-def _select(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
-    form, state, finds = _form(made), _start(made, rng), _finds(made)
-    ends: list[list[Parsed]] = [
-        [*finds, HotpotAnswer(made.answer), Finish()],
-        [finds[0], HotpotAnswer(finds[0].finding), Finish()],
-        [*finds, HotpotAnswer(rng.choice(made.others).title), Finish()],
-    ]
-    paths = [
-        offered_path([write(action) for action in end], [f"{len(end)} steps, {i} done" for i, _ in enumerate(end, 1)])
-        for end in ends
-    ]
-    return select_case(name, form, state, paths, {"steps": 9}, rng)
 
 
 def _answer(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
@@ -160,7 +143,7 @@ def _answer(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
 
 def _propose(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     del rng
-    chain, count = made.asked.chain, len(made.asked.chain)
+    chain, count = made.chain, len(made.chain)
 
     def right(subs: tuple[str, ...]) -> bool | str:
         subjects = [subject if hop == 0 else f"#{hop}" for hop, (_, subject, _) in enumerate(chain)]
@@ -171,15 +154,13 @@ def _propose(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
         question_of(relation, subject if i == 1 else f"#{i - 1}") for i, (relation, subject, _) in enumerate(chain, 1)
     ]
     ideal = json.dumps({str(number): sub for number, sub in enumerate(subs, 1)})
-    request = chat_prompts.decompose_request(made.asked.text, (), count, ())
+    request = chat_prompts.decompose_request(made.text, (), count, ())
     return RoleCase("propose", name, request, judged_by(lambda text: chat_prompts.read_subs(text, count), right), ideal)
 
 
 def _task(made: MadeQuestion, hop: int, passages: tuple[Passage, ...] = ()) -> HopTask:
-    relation, subject, _ = made.asked.chain[hop - 1]
-    return HopTask(
-        made.asked.text, hop, question_of(relation, subject, hop), _certified(made, hop - 1), passages, (), ()
-    )
+    relation, subject, _ = made.chain[hop - 1]
+    return HopTask(made.text, hop, question_of(relation, subject, hop), _certified(made, hop - 1), passages, (), ())
 
 
 def _certified(made: MadeQuestion, hops: int) -> tuple[Certified, ...]:
@@ -188,7 +169,7 @@ def _certified(made: MadeQuestion, hops: int) -> tuple[Certified, ...]:
 
 def _query(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     hop = rng.randint(1, len(made.gold))
-    relation, subject, _ = made.asked.chain[hop - 1]
+    relation, subject, _ = made.chain[hop - 1]
     task = _task(made, hop)
 
     def right(query: str) -> bool | str:
@@ -203,7 +184,7 @@ def _realize(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     hop = rng.randint(1, len(made.gold))
     find = _finds(made)[hop - 1]
     nowhere = rng.random() < _NOWHERE
-    passages = [*([] if nowhere else [made.gold[hop - 1]]), *made.others][:_READ]
+    passages = [*([] if nowhere else [made.gold[hop - 1]]), *rng.sample(made.others, _READ)][:_READ]
     task = _task(made, hop, tuple(rng.sample(passages, len(passages))))
 
     def right(found: Find) -> bool | str:
@@ -226,7 +207,7 @@ def _validate(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     truth = rng.choice((chat_prompts.YES, chat_prompts.NO))
     passage, claim = made.gold[hop - 1], find.finding
     if truth == chat_prompts.NO:
-        other = made.others[0]
+        other = rng.choice(made.others)
         passage, claim = rng.choice([(other, find.finding), (passage, other.title)])
     request = chat_prompts.supports_request(find.sub, claim, passage)
     return choice_case("validate", name, request, truth)

@@ -26,11 +26,7 @@ CAPS: Mapping[str, Caps] = MappingProxyType(
 
 @dataclass(frozen=True)
 class HopAdapter:
-    """Implements :class:`tape.methods.sdp.adapter.Adapter`.
-
-    Attributes:
-        setting: How the question is played.
-    """
+    """Implements :class:`tape.methods.sdp.adapter.Adapter`."""
 
     setting: Setting
 

@@ -27,11 +27,7 @@ _SHORT = frozenset(_SMALL.split())
 
 
 class TitledCorpus:
-    """A corpus whose titles are looked at first.
-
-    Args:
-        passages: The paragraphs.
-    """
+    """A corpus whose titles are looked at first."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.corpus = Corpus(passages)

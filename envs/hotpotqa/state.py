@@ -49,12 +49,7 @@ class HopClaim:
 
 @dataclass(frozen=True)
 class Searched:
-    """An entry of the search cache.
-
-    Attributes:
-        query: The query.
-        found: The paragraphs, best first.
-    """
+    """An entry of the search cache."""
 
     query: str
     found: tuple[Passage, ...]

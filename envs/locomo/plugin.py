@@ -41,12 +41,7 @@ class LocomoPlugin(SearchPlugin):
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per question; the conversations take turns.
-
-        Raises:
-            LocomoError: The options contradict each other, or the file cannot be read.
-            SearchError: An option of the search is malformed.
-        """
+        """One task per question; the conversations take turns."""
         retrieval = read_options(options)
         data, given = options.get("data"), gives_gold(options)
         if data:

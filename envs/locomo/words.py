@@ -64,15 +64,7 @@ def known_kinds(words: DialogueWords) -> tuple[str, ...]:
 
 
 def draw(rng: random.Random, words: DialogueWords, part: Part, kind: str, used: set[str]) -> str:
-    """Draw a name of a kind.
-
-    Args:
-        rng: Source of randomness.
-        words: The word lists.
-        part: The part of invented names.
-        kind: One of :func:`known_kinds` but ``speaker``.
-        used: Names that are not drawn again.
-    """
+    """Draw a name of a kind."""
     make = _makers(words).get(kind)
     while make is not None:  # there are far more than a conversation uses up
         made = make(rng)

@@ -68,13 +68,7 @@ def _tool(corpus: Searchable, variant: ToolVariant, reader: str) -> Tool:
 
 
 class MusiqueEnvironment(ToolEnvironment):
-    """One question.
-
-    Args:
-        question: The question.
-        corpus: What is searched.
-        reader: One of :data:`READERS`.
-    """
+    """One question."""
 
     def __init__(self, question: MusiqueQuestion, corpus: Searchable, *, reader: str = "lm") -> None:
         super().__init__(

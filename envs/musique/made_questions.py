@@ -1,4 +1,4 @@
-"""Made-up questions with all that leads to their answers: for small cases with known answers, never for comparing."""
+"""Our own questions with all that leads to their answers: for small cases with known answers, never for comparing."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from envs.musique.asking import WorldQuestion, ask, draw_chain
-from envs.musique.corpus import is_held_out
+from envs.musique.corpus import load_corpus, load_questions
+from envs.musique.evidence import gold_chain
+from envs.musique.scripted_reader import read
 from envs.musique.wordings import RELATIONS
-from envs.musique.world import EntityWorld, describe, make_world
+from envs.musique.words import parse_query, query_text
 from tape.protocols.search import Passage
-from tape.seeds import derive
 
-SIZES = {
-    "person": 8, "town": 5, "country": 2, "river": 2, "firm": 4, "ship": 3, "book": 3, "school": 3, "festival": 2,
-}  # fmt: skip
+MOST_HOPS = 3
+"""Longer questions have prompts that are too long for small models."""
 
 _WORD = re.compile(r"[a-z]{3,}")
 _STEM = 5
@@ -31,60 +31,59 @@ _PLAIN = frozenset(
 
 @dataclass(frozen=True)
 class MadeQuestion:
-    """A question about a world of its own.
+    """A question of ``dev``.
 
     Attributes:
-        asked: Its text, and relation, subject and answer of each hop.
+        text: As asked.
+        chain: Relation, subject and answer of each hop, in order.
         gold: The passage of each hop.
-        others: Other passages, those about things of the same types first.
-        world: The world.
+        others: Passages of the corpus about nothing that the question leads to.
     """
 
-    asked: WorldQuestion
+    text: str
+    chain: tuple[tuple[str, str, str], ...]
     gold: tuple[Passage, ...]
     others: tuple[Passage, ...]
-    world: EntityWorld
 
     @property
     def answer(self) -> str:
         """The answer."""
-        return self.asked.chain[-1][2]
+        return self.chain[-1][2]
 
     def passages(self, count: int, rng: random.Random) -> tuple[Passage, ...]:
         """The gold passages among so many in all, in a drawn order."""
-        found = [*self.gold, *self.others[: max(0, count - len(self.gold))]]
+        found = [*self.gold, *rng.sample(self.others, max(0, count - len(self.gold)))]
         return tuple(rng.sample(found, len(found)))
 
 
-def make_question(seed: int, *names: object) -> MadeQuestion:
-    """Make a question of two hops; its wordings are those of training, its text is none of an evaluation set.
+def made_question(seed: int, number: int) -> MadeQuestion:
+    """The question of a number; another seed begins elsewhere among them."""
+    questions = _questions()
+    return questions[(7 * seed + number) % len(questions)]
 
-    Args:
-        seed: With the names it names the question.
-        names: What it is for.
-    """
-    drawn = derive(seed, "musique", "made", *names)
-    world, rng = make_world(f"made:{drawn}", SIZES), random.Random(drawn)
-    while True:
-        chain = draw_chain(rng, world, 2)
-        if chain is None:
+
+@cache
+def _questions() -> tuple[MadeQuestion, ...]:
+    corpus = load_corpus()
+    titled = {passage.title: passage for passage in corpus}
+    made = []
+    for question in load_questions("dev"):
+        found = gold_chain(question, corpus) if question.operations <= MOST_HOPS else None
+        if found is None:
             continue
-        asked = ask(rng, chain)
-        if not is_held_out(asked.text):
-            break
-    texts = {subject: describe(rng, world, subject)[0] for subject in world.kinds}
-    passages = {name: Passage(f"p{i}", name, text) for i, (name, text) in enumerate(texts.items(), 1)}
-    subjects = [subject for _, subject, _ in chain]
-    kinds = {world.kinds[subject] for subject in subjects}
-    rest = rng.sample([name for name in world.kinds if name not in subjects], len(world.kinds) - len(set(subjects)))
-    others = sorted(rest, key=lambda name: world.kinds[name] not in kinds)
-    gold = tuple(passages[subject] for subject in subjects)
-    return MadeQuestion(asked, gold, tuple(passages[name] for name in others), world)
+        hops = [(parse_query(query), answer) for query, answer, _ in found]
+        chain = tuple((*asked, answer) for asked, answer in hops if asked is not None)
+        about = {name for _, subject, answer in chain for name in (subject, answer)}
+        gold = tuple(titled[subject] for _, subject, _ in chain)
+        if all(read(query_text(*hop[:2]), [passage]) == hop[2] for hop, passage in zip(chain, gold, strict=True)):
+            others = tuple(passage for passage in corpus if passage.title not in about)
+            made.append(MadeQuestion(question.text, chain, gold, others))
+    return tuple(made)
 
 
 def question_of(relation: str, subject: str, number: int = 0) -> str:
     """A question for one relation of a subject, or of a reference."""
-    wordings = RELATIONS[relation].questions[:-1] or RELATIONS[relation].questions
+    wordings = RELATIONS[relation].questions
     text = wordings[number % len(wordings)].format(x=subject)
     return text[0].upper() + text[1:]
 

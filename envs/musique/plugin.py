@@ -14,7 +14,7 @@ from envs.musique.environment import READERS, MusiqueEnvironment
 from envs.musique.errors import MusiqueError
 from envs.musique.loader import load
 from envs.musique.question import MusiqueQuestion
-from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
+from envs.musique.retrieval import TIGHTNESSES, Corpus, budget
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.search import Passage
@@ -25,7 +25,7 @@ class MusiquePlugin(EnvironmentPlugin):
 
     name = "musique"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "4"})
-    roles = ("plan", "act", "project", "score", "select", "answer")
+    roles = ("plan", "act", "project", "score", "answer")
     cases = "envs.musique.role_cases"
     model = "smollm2"
     built_on = ("tape.tools",)
@@ -33,10 +33,9 @@ class MusiquePlugin(EnvironmentPlugin):
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--data``, ``--questions``, ``--embeddings`` and ``--tightness``."""
+        """``--data``, ``--questions``, ``--reader`` and ``--tightness``."""
         parser.add_argument("--data", type=str, help="a JSON Lines file in the public MuSiQue format")
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
-        parser.add_argument("--embeddings", help="hf:PATH, a local model for dense retrieval (default: BM25)")
         parser.add_argument(
             "--reader",
             choices=READERS,
@@ -51,25 +50,20 @@ class MusiquePlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per question.
-
-        Raises:
-            MusiqueError: The file cannot be read, or the embeddings cannot be loaded.
-        """
-        data, tightness, embeddings = options.get("data"), options["tightness"], options.get("embeddings")
-        reader = options.get("reader", "lm")
+        """One task per question."""
+        data, tightness, reader = options.get("data"), options["tightness"], options.get("reader", "lm")
         if data and reader == "scripted":
             raise MusiqueError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
         questions = load(Path(data)) if data else load_questions(options["questions"])
         name = Path(data).stem if data else f"musique-{options['questions']}"
-        name += (f"-{embeddings}" if embeddings else "") + ("" if reader == "lm" else f"-{reader}-reader")
+        name += "" if reader == "lm" else f"-{reader}-reader"
         return [
             Task(
                 id=question.id,
                 level_set=name if tightness == "none" else f"{name}-{tightness}",
                 budget=self._budget(question, tightness),
-                digest=_digest(question, embeddings, reader),
-                facts={"question": question, "embeddings": embeddings, "reader": reader, "text": question.text},
+                digest=_digest(question, reader),
+                facts={"question": question, "reader": reader, "text": question.text},
             )
             for question in questions
         ]
@@ -83,25 +77,19 @@ class MusiquePlugin(EnvironmentPlugin):
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
         question: MusiqueQuestion = task.facts["question"]
-        corpus = _corpus(question.passages, task.facts["embeddings"])
-        return MusiqueEnvironment(question, corpus, reader=task.facts["reader"])
+        return MusiqueEnvironment(question, _corpus(question.passages), reader=task.facts["reader"])
 
 
-def _digest(question: MusiqueQuestion, embeddings: str | None, reader: str) -> str:
+def _digest(question: MusiqueQuestion, reader: str) -> str:
     """Identifies a question with what is searched for its answer, and how."""
     shared = "" if question.passages is not None else repr(load_corpus())
-    return hashlib.sha256(f"{question.digest} {shared} {embeddings} {reader}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{question.digest} {shared} {reader}".encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)
-def _corpus(passages: tuple[Passage, ...] | None, embeddings: str | None) -> Searchable:
+def _corpus(passages: tuple[Passage, ...] | None) -> Corpus:
     """The shared corpus, or a question's own, indexed once."""
-    found = load_corpus() if passages is None else passages
-    if embeddings is None:
-        return Corpus(found)
-    from envs.musique.dense import DenseCorpus
-
-    return DenseCorpus(found, embeddings)
+    return Corpus(load_corpus() if passages is None else passages)
 
 
 PLUGIN = MusiquePlugin()

@@ -106,11 +106,7 @@ class Searchable(ABC):
 
 
 class Corpus(Searchable):
-    """Passages with a BM25 index.
-
-    Args:
-        passages: The passages, each with an id of its own.
-    """
+    """Passages with a BM25 index."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         super().__init__(passages)

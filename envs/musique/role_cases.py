@@ -1,4 +1,4 @@
-"""Made-up questions with known answers for every role: look-ups, readings, answers."""
+"""Our own questions with known answers for every role: look-ups, readings, answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from envs.musique.chat_examples import chat_format
 from envs.musique.environment import KIND, tools
-from envs.musique.made_questions import MadeQuestion, make_question, mentions
+from envs.musique.made_questions import MadeQuestion, made_question, mentions
 from envs.musique.retrieval import RETRIEVERS, Searchable
-from envs.musique.words import query_text
+from envs.musique.words import RELATIONS, query_text
 from envs.search.metrics import exact_match
 from tape.protocols import Plan
 from tape.protocols.role_cases import (
@@ -22,7 +22,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    select_case,
 )
 from tape.protocols.search import Passage
 from tape.seeds import derive
@@ -30,7 +29,7 @@ from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.programs import ProgramFormat
-from tape.tools.role_cases import offered_calls, program_text, score_case, state_after
+from tape.tools.role_cases import program_text, score_case, state_after
 from tape.tools.state import ToolState
 
 _VARIANT = RETRIEVERS[-1].name
@@ -55,13 +54,13 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[MadeQuestion, ProgramFormat, random.Random, str], RoleCase] = {
-        "plan": _plan, "act": _act, "project": _project, "score": _score, "select": _select, "answer": _answer,
+        "plan": _plan, "act": _act, "project": _project, "score": _score, "answer": _answer,
     }[role]  # fmt: skip
     cases, toolbox = [], tools(_Unsearched([Passage("1", "Nothing", "Nothing.")]))
     for number in range(count):
         rng = random.Random(derive(seed, "role_cases", "musique", role, number))
-        made = make_question(seed, "musique", role, number)
-        cases.append(make(made, chat_format(ToolDomain(made.asked.text, toolbox)), rng, f"{seed}-{number}"))
+        made = made_question(seed, number)
+        cases.append(make(made, chat_format(ToolDomain(made.text, toolbox)), rng, f"{seed}-{number}"))
     return cases
 
 
@@ -69,7 +68,7 @@ def _queries(made: MadeQuestion) -> list[str]:
     """The look-ups, later ones of earlier answers."""
     return [
         query_text(relation, subject if hop == 0 else f"#{hop}")
-        for hop, (relation, subject, _) in enumerate(made.asked.chain)
+        for hop, (relation, subject, _) in enumerate(made.chain)
     ]
 
 
@@ -78,13 +77,13 @@ def _calls(queries: Sequence[str]) -> list[Call]:
 
 
 def _after(made: MadeQuestion, hops: int) -> ToolState:
-    named = [query_text(relation, subject) for relation, subject, _ in made.asked.chain[:hops]]
-    return state_after(_calls(named), [answer for _, _, answer in made.asked.chain])
+    named = [query_text(relation, subject) for relation, subject, _ in made.chain[:hops]]
+    return state_after(_calls(named), [answer for _, _, answer in made.chain])
 
 
 def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
     """Whether a call looks up a hop, by reference or by name."""
-    relation, subject, _ = made.asked.chain[hop]
+    relation, subject, _ = made.chain[hop]
     try:
         found = parse(action)
     except InvalidCallError:
@@ -97,7 +96,7 @@ def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
 
 def _plan(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
-    start, hops = ToolState(), len(made.asked.chain)
+    start, hops = ToolState(), len(made.chain)
     final = answer(f"#{hops}").text
 
     def right(plan: Plan) -> bool:
@@ -118,10 +117,10 @@ def _act(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str)
 
 
 def _project(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
-    hop = rng.randrange(len(made.asked.chain))
-    relation, subject, answer = made.asked.chain[hop]
+    hop = rng.randrange(len(made.chain))
+    relation, subject, answer = made.chain[hop]
     nowhere = rng.random() < _NOWHERE
-    passages = [*([] if nowhere else [made.gold[hop]]), *made.others][:_READ]
+    passages = [*([] if nowhere else [made.gold[hop]]), *rng.sample(made.others, _READ)][:_READ]
     text = " ".join(passage.text for passage in rng.sample(passages, len(passages)))
     [search] = _calls([query_text(relation, subject)])
     state = ToolState().with_call(search, json.dumps(text), text)
@@ -143,10 +142,10 @@ def _project(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: 
 def _erring(made: MadeQuestion, rng: random.Random) -> list[str]:
     """Look-ups of which one asks for another relation, or the order of two is lost."""
     queries = _queries(made)
-    relations = [relation for relation, _, _ in made.asked.chain]
-    others = [relation for relation, _ in made.world.truth if relation not in relations]
+    relations = [relation for relation, _, _ in made.chain]
+    others = [relation for relation in RELATIONS if relation not in relations]
     at = rng.randrange(len(queries))
-    wrong = query_text(rng.choice(others), made.asked.chain[0][1] if at == 0 else f"#{at}")
+    wrong = query_text(rng.choice(others), made.chain[0][1] if at == 0 else f"#{at}")
     return [*queries[:at], wrong, *queries[at + 1 :]]
 
 
@@ -156,15 +155,9 @@ def _score(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: st
     return score_case(name, form, _calls(queries), good=good)
 
 
-def _select(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
-    queries = _queries(made)
-    paths = [offered_calls(_calls(asked)) for asked in (queries, _erring(made, rng), queries[:1])]
-    return select_case(name, form, ToolState(), paths, _LEFT, rng)
-
-
 def _answer(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
-    hops = len(made.asked.chain)
+    hops = len(made.chain)
     state = _after(made, hops)
 
     def right(given: Call) -> bool | str:

@@ -25,13 +25,7 @@ OWN, PUBLIC, POOLED = "musique-own-corpus", "musique", "musique-pooled"
 
 @dataclass(frozen=True)
 class SearchedQuestion:
-    """A question with what is searched for its answer.
-
-    Attributes:
-        question: The question.
-        passages: What is searched.
-        gold: What answers it.
-    """
+    """A question with what is searched for its answer."""
 
     question: MusiqueQuestion
     passages: tuple[Passage, ...]
@@ -55,12 +49,7 @@ class MusiqueSearchPlugin(SearchPlugin):
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per question.
-
-        Raises:
-            MusiqueError: The options contradict each other, or the file cannot be read.
-            SearchError: An option of the search is malformed.
-        """
+        """One task per question."""
         retrieval = read_options(options)
         data, pooled, given = options.get("data"), bool(options.get("pooled")), gives_gold(options)
         if pooled and not data:

@@ -33,12 +33,7 @@ class Snippet:
 
 @dataclass(frozen=True)
 class FunctionParameter:
-    """A parameter of a function.
-
-    Attributes:
-        name: Its name.
-        default: Its default value; None where it has none.
-    """
+    """A parameter of a function."""
 
     name: str
     default: Snippet | None

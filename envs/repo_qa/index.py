@@ -22,11 +22,6 @@ MOST_IMPORTS = 20
 class Repository:
     """The sources of a package or a folder.
 
-    Args:
-        place: Where they are.
-        sources: What could be parsed.
-        skipped: What could not, or was left out.
-
     Attributes:
         name: What it is called.
         skipped: Files and folders that are not part of it, with reasons.

@@ -44,13 +44,7 @@ class RepoQaPlugin(SearchPlugin):
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per question.
-
-        Raises:
-            RepoQaError: The options contradict each other, the sources or the questions cannot be read, or there are
-                no questions.
-            SearchError: An option of the search is malformed.
-        """
+        """One task per question."""
         retrieval = read_options(options)
         where = _where(options)
         repository = _repository(where)

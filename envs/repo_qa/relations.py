@@ -74,11 +74,7 @@ class CodeFact:
 
 
 class Facts:
-    """All facts of a repository.
-
-    Args:
-        repository: The repository.
-    """
+    """All facts of a repository."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository

@@ -123,11 +123,7 @@ def find_repo(folder: Path) -> SourcePlace:
 
 
 def _located(name: str) -> Path:
-    """The folder of a top-level package, or the file of a top-level module.
-
-    Raises:
-        RepoQaError: There is none.
-    """
+    """The folder of a top-level package, or the file of a top-level module."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError, AttributeError):  # a half-made module of that name is loaded
@@ -256,11 +252,7 @@ def _sort_out(path: Path, kind: str, note: Callable[[Path, str], None], files: l
 
 
 def _parsed(file: Path, path: str, place: SourcePlace) -> ParsedSource:
-    """Read and parse one file.
-
-    Raises:
-        _UnusableError: It cannot be.
-    """
+    """Read and parse one file."""
     text = _text(file)
     try:
         with warnings.catch_warnings():
@@ -278,11 +270,7 @@ def _parsed(file: Path, path: str, place: SourcePlace) -> ParsedSource:
 
 
 def _text(file: Path) -> str:
-    """The text of a source file, decoded as Python does.
-
-    Raises:
-        _UnusableError: It is too large, no text or unreadable.
-    """
+    """The text of a source file, decoded as Python does."""
     try:
         # Not to be kept waiting by a pipe that has taken the place of the file in the meantime.
         with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:

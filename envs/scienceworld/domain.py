@@ -38,9 +38,6 @@ class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices)
 
     The simulator answers the same list of commands with the same texts, but what is visible does not determine what
     comes next: water on a stove looks the same until it boils. So the domain is not declared deterministic.
-
-    Args:
-        task: The task.
     """
 
     deterministic = False

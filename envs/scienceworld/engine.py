@@ -322,11 +322,7 @@ def _connection_errors() -> tuple[type[BaseException], ...]:
 
 
 def _java(find: Callable[[str], str | None] = shutil.which) -> str:
-    """The Java runtime.
-
-    Raises:
-        NotPlayableError: There is none.
-    """
+    """The Java runtime."""
     home = os.environ.get("JAVA_HOME")
     found = find(str(Path(home) / "bin" / "java")) if home else None
     found = found or find("java")

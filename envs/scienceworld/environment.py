@@ -48,11 +48,7 @@ class ScienceWorldEnvironment(Environment):
         self._state: ScienceState | None = None
 
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task in a prompt format.
-
-        Raises:
-            UnknownNameError: There is no such format.
-        """
+        """The prompts of this task in a prompt format."""
         return prompt_format(name)
 
     def sdp(self) -> Adapter:

@@ -32,11 +32,7 @@ class Experiment(Predicates, EpisodeHooks, Progress):
 
 
 class PathNeeds:
-    """The mismatch test of ScienceWorld.
-
-    Args:
-        domain: The task.
-    """
+    """The mismatch test of ScienceWorld."""
 
     def __init__(self, domain: Experiment) -> None:
         self._domain = domain

@@ -26,7 +26,7 @@ class ScienceWorldPlugin(EnvironmentPlugin):
     reads = False
     replayable = True
     prompt_version = "2"
-    roles = ("plan", "next", "score", "select", "act")
+    roles = ("plan", "next", "score", "act")
     cases = "envs.scienceworld.role_cases"
 
     def add_arguments(self, parser: Any) -> None:
@@ -51,19 +51,11 @@ class ScienceWorldPlugin(EnvironmentPlugin):
         parser.add_argument("--limit-steps", type=int, default=LIMIT, help=f"steps of an episode (default: {LIMIT})")
 
     def require_installed(self) -> None:
-        """ScienceWorld's package, and Java.
-
-        Raises:
-            NotPlayableError: One of them is missing, or of another version.
-        """
+        """ScienceWorld's package, and Java."""
         require_playable()
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per variation; the simulator is not needed for that.
-
-        Raises:
-            ScienceWorldError: There is no such task, group or variation, or the limit is below 1.
-        """
+        """One task per variation; the simulator is not needed for that."""
         limit = int(options.get("limit_steps", LIMIT))
         if limit < 1:
             raise ScienceWorldError(f"--limit-steps must be at least 1, got {limit}")

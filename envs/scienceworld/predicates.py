@@ -132,9 +132,6 @@ class ShownState(Mapping[Predicate, bool]):
 
     A sentence may hold any words where a name should be. So a denial is certified only of names that exist:
     of rooms that can be reached, and of things that were seen in this episode.
-
-    Args:
-        state: The state.
     """
 
     def __init__(self, state: ScienceState) -> None:

@@ -22,8 +22,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    numbered_nodes,
-    offered_path,
 )
 
 _ROOMS = ("attic", "cellar", "pantry", "library", "garage", "studio")
@@ -37,7 +35,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     Raises:
         UnknownNameError: There is no such role or prompt format.
     """
-    make = {"plan": _plan, "next": _next, "score": _score, "select": _select, "act": _act}[role]
+    make = {"plan": _plan, "next": _next, "score": _score, "act": _act}[role]
     written = prompt_format(prompts)
     return [make(f"{n}", random.Random(f"role cases:science:{role}:{seed}:{n}"), written) for n in range(count)]
 
@@ -206,25 +204,6 @@ def _score(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     assert state is not None
     request, _ = written.score_request(state)
     return choice_case("score", id, request, truth)
-
-
-def _select(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
-    game, state = _moment(rng, id, 0)
-    path = game.path()
-    plans = [path, path[:-1], [f"focus on {game.other}", *path[1:]]]
-    rng.shuffle(plans)
-    offered = [
-        offered_path(
-            plan,
-            numbered_nodes(number, plan),
-            (*((0.1,) * (len(plan) - 1)), 1.0 if plan is path else -1.0 if plan[-1] == path[-1] else 0.25),
-            goal=plan is path,
-            confidence=0.8,
-        )
-        for number, plan in enumerate(plans, 1)
-    ]
-    request = written.select_request(state, offered, {"steps": len(path) + 2})
-    return choice_case("select", id, request, str(plans.index(path) + 1))
 
 
 def _act(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:

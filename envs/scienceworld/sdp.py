@@ -71,12 +71,7 @@ def credit(target: Target, outcome: Outcome) -> str | None:
 
 
 class ScienceValidate(LmValidate):
-    """VALIDATE: hard shortcuts, then what the descriptions show, then the model's verdict on what they leave open.
-
-    Args:
-        prompts: The prompts.
-        tools: The model.
-    """
+    """VALIDATE: hard shortcuts, then what the descriptions show, then the model's verdict on what they leave open."""
 
     def __init__(self, prompts: SciencePrompts, tools: Tools) -> None:
         super().__init__(prompts, tools, rejected=rejected, credit=credit, ground=_shown, unknown="ask")
@@ -89,11 +84,7 @@ class ScienceValidate(LmValidate):
 
 
 class ScienceAdapter:
-    """Implements :class:`tape.methods.sdp.adapter.Adapter`.
-
-    Args:
-        task: The task.
-    """
+    """Implements :class:`tape.methods.sdp.adapter.Adapter`."""
 
     def __init__(self, task: ScienceTask) -> None:
         self._prompts = SciencePrompts(task_line(task), changes.GOAL, rules=RULES)

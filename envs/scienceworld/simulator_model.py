@@ -16,9 +16,6 @@ class ScienceSimulator:
     """Exact transitions: a second game is brought into the state by typing all that led there.
 
     Rooms that the agent has not been to are known to it, so it is no model that an agent could have.
-
-    Args:
-        task: The task.
     """
 
     def __init__(self, task: ScienceTask) -> None:

@@ -41,11 +41,7 @@ class SearchState:
 
 @dataclass(frozen=True)
 class SearchObservation(Observation):
-    """What a search brought: ``data`` is a tuple of passages, best first.
-
-    Attributes:
-        state: What the episode has come to.
-    """
+    """What a search brought: ``data`` is a tuple of passages, best first."""
 
     state: SearchState = field(default_factory=SearchState)
 
@@ -193,11 +189,7 @@ def as_state(state: State) -> SearchState:
 
 
 def _line(text: str, what: str) -> str:
-    """A text in one line.
-
-    Raises:
-        SearchError: It is empty or too long.
-    """
+    """A text in one line."""
     line = " ".join(text.split())
     if not line:
         raise SearchError(f"the {what} is empty; give some words")

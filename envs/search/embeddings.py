@@ -35,10 +35,6 @@ _DIGITS = 6
 class Dense(Index):
     """Embeddings of title and text, compared with the query's by their cosine. Every passage is found.
 
-    Args:
-        passages: The corpus.
-        model: See :func:`envs.search.encoder.open_encoder`.
-
     Raises:
         SearchError: The passages cannot be indexed, there is no such model, or the cache cannot be written.
         MissingExtraError: An extra is not installed.

@@ -57,10 +57,6 @@ class Index(ABC):
     def search(self, query: str, k: int) -> tuple[Passage, ...]:
         """The passages that suit a query best; of equal ones the earlier first. The same call, the same passages.
 
-        Args:
-            query: In words.
-            k: How many at most.
-
         Raises:
             SearchError: k is less than 1.
         """

@@ -21,9 +21,6 @@ _WORD = re.compile(r"[^\W_]+")
 class Bm25(Index):
     """BM25 over the words of title and text; what shares no word with the query is not found.
 
-    Args:
-        passages: The corpus.
-
     Raises:
         MissingExtraError: bm25s is not installed.
         SearchError: The passages have no words.

@@ -32,13 +32,7 @@ class XsbError(SokobanError):
 
 
 class OracleLimitError(SokobanError):
-    """The oracle stopped at its state limit: nothing is known about the question that was asked.
-
-    Attributes:
-        level: The level searched.
-        state: The state asked about.
-        max_states: The limit that was reached.
-    """
+    """The oracle stopped at its state limit: nothing is known about the question that was asked."""
 
     def __init__(self, level: Level, state: State, max_states: int) -> None:
         boxes = " ".join(map(level.coordinate, state.boxes))

@@ -30,7 +30,7 @@ class SokobanPlugin(EnvironmentPlugin):
     reads = False
     replayable = True
     prompt_version: Mapping[str, str] = MappingProxyType({"compact": "2", "chat": "3"})
-    roles = ("plan", "act", "next", "rollout", "score", "select")
+    roles = ("plan", "act", "next", "rollout", "score")
     cases = "envs.sokoban.role_cases"
 
     def add_arguments(self, parser: Any) -> None:
@@ -41,11 +41,7 @@ class SokobanPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per level; its budget is the shortest solution plus the slack.
-
-        Raises:
-            SokobanError: Negative slack, malformed or unsolvable levels.
-        """
+        """One task per level; its budget is the shortest solution plus the slack."""
         slack = int(options["slack"])
         if not 0 <= slack <= MOST_SLACK:
             raise SokobanError(f"--slack must be from 0 to {MOST_SLACK}, got {short(slack)}")

@@ -13,7 +13,7 @@ from envs.sokoban.prompts import chat_text, prompt_format
 from envs.sokoban.simulator import is_push, is_solved, step
 from envs.sokoban.state import ACTIONS, Level, State
 from tape.protocols import Plan
-from tape.protocols.prompt_format import OfferedPath, PromptFormat
+from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import (
     JudgedAnswer,
     RoleCase,
@@ -22,8 +22,6 @@ from tape.protocols.role_cases import (
     judged_act,
     judged_by,
     judged_plan,
-    offered_path,
-    select_case,
 )
 from tape.seeds import derive
 
@@ -41,7 +39,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     chat_only(prompts)
     make: Callable[[Level, PromptFormat, random.Random, str], RoleCase] = {
-        "plan": _plan, "act": _act, "next": _next, "rollout": _rollout, "score": _score, "select": _select,
+        "plan": _plan, "act": _act, "next": _next, "rollout": _rollout, "score": _score,
     }[role]  # fmt: skip
     cases = []
     for number in range(count):
@@ -164,30 +162,3 @@ def _score(level: Level, form: PromptFormat, rng: random.Random, name: str) -> R
         else:
             truth = "possible"
     return choice_case("score", name, form.score_request(here)[0], truth)
-
-
-def _select(level: Level, form: PromptFormat, rng: random.Random, name: str) -> RoleCase:
-    best = _solution(level, level.start)
-    short = best[:-1]
-    long = [*_detour(level, best), *best]
-    paths = [_offered(level, path) for path in (best, short, long)]
-    return select_case(name, form, level.start, paths, {"steps": len(best) + 1}, rng)
-
-
-def _detour(level: Level, best: Sequence[str]) -> list[str]:
-    """Two moves that lead back to where they began; a blocked one twice where there is no such way."""
-    for action in ACTIONS:
-        after = step(level, level.start, action)
-        if after is not None and after.boxes == level.start.boxes:
-            return [action, chat_text.OPPOSITE[action]]
-    return [best[0], best[0]]
-
-
-def _offered(level: Level, path: Sequence[str]) -> OfferedPath:
-    """A path as the engine shows it, from exact predictions and scores."""
-    here, nodes, scores = level.start, [], []
-    for action in path:
-        here = step(level, here, action) or here
-        nodes.append(f"player {level.coordinate(here.player)} box {' '.join(map(level.coordinate, here.boxes))}")
-        scores.append(1.0 if is_solved(level, here) else 0.0)
-    return offered_path(path, nodes, scores, goal=scores[-1] == 1.0)

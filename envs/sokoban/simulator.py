@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import Level, State
 
 
 def step(level: Level, state: State, action: str) -> State | None:
     """Apply one action.
-
-    Args:
-        level: The level.
-        state: The state before.
-        action: One of ``U D L R``.
 
     Returns:
         The state after, or None where the action is invalid (a wall, or a box that cannot move);
@@ -39,11 +34,6 @@ def is_push(level: Level, state: State, action: str) -> bool:
     """Whether the action would move a box."""
     after = step(level, state, action)
     return after is not None and after.boxes != state.boxes
-
-
-def legal_actions(level: Level, state: State) -> tuple[str, ...]:
-    """The actions that change the state, in the order ``U D L R``."""
-    return tuple(action for action in ACTIONS if step(level, state, action) is not None)
 
 
 def is_solved(level: Level, state: State) -> bool:

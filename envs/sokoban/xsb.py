@@ -46,10 +46,6 @@ _CELLS = "#@+$*." + _FLOOR
 def parse(text: str, source: str = "<text>") -> list[Level]:
     """Read all levels of a text.
 
-    Args:
-        text: One or more levels.
-        source: What errors call the text, usually a file name.
-
     Returns:
         The levels in their order; at least one.
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from envs.tool_chains.typed.domain import as_typed
+from envs.tool_chains.typed.prompts.common import LONGEST_REQUEST, TypedFormat
+from envs.tool_chains.typed.state import TypedState
 from envs.tool_chains.words import PARTS, all_specs, type_name, words
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import OneOf, Request
 from tape.protocols import State
-from tape.tools.typed.domain import as_typed
-from tape.tools.typed.prompts.common import LONGEST_REQUEST, TypedFormat
-from tape.tools.typed.state import TypedState
 
 UNKNOWN = "<unk>"
 MARKERS = ("text:", "<read>", "->", UNKNOWN)

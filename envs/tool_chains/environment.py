@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict
 from envs.tool_chains.compact import ReadingFormat
 from envs.tool_chains.problem import CENT, ChainProblem, Offer
 from envs.tool_chains.scripted_reader import read
+from envs.tool_chains.typed.environment import FORMATS, Change, TypedEnvironment
 from tape.budget import Resources
 from tape.budget.prices import Fixed
 from tape.tools.tool import Tool
-from tape.tools.typed.environment import FORMATS, Change, TypedEnvironment
 
 READERS = ("scripted", "lm")
 """Who reads what is asked for: the script of :mod:`envs.tool_chains.scripted_reader`, or the model."""
@@ -53,12 +53,7 @@ def as_tools(offers: Sequence[Offer]) -> tuple[Tool, ...]:
 
 
 class ToolChainsEnvironment(TypedEnvironment):
-    """One problem.
-
-    Args:
-        problem: The problem.
-        reader: One of :data:`READERS`.
-    """
+    """One problem."""
 
     def __init__(self, problem: ChainProblem, reader: str = "scripted") -> None:
         turn = problem.turn

@@ -68,11 +68,6 @@ class ChainSettings:
 def generate(seed: str, number: int, settings: ChainSettings) -> ChainProblem:
     """One problem of a set.
 
-    Args:
-        seed: Names the set.
-        number: Which of the set.
-        settings: What is asked for.
-
     Raises:
         ToolChainsError: None was found in :data:`TRIES` draws.
     """

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from envs.tool_chains.typed.loader import ToolFileError, tools_of
 from tape.budget import Budget
 from tape.errors import DataError, TapeError
 from tape.reading import parse_json, read_text, short
 from tape.tools.tool import Tool
-from tape.tools.typed.loader import ToolFileError, tools_of
 
 SPARE_STEPS = 60
 """Steps of a task whose budget has none: an episode has to end."""

@@ -1,7 +1,7 @@
 """The oracle: Dijkstra's algorithm on the offers of a problem, which plays as a labelled bound.
 
-It shares no code with the exact planner of :mod:`tape.tools.typed`, which it is the judge of. It reads the type that is
-wanted from the problem, not from the words of the request, and it learns of a change when the change comes.
+It shares no code with the exact planner of :mod:`envs.tool_chains.typed`, which it is the judge of. It reads the type
+that is wanted from the problem, not from the words of the request, and it learns of a change when the change comes.
 """
 
 from __future__ import annotations

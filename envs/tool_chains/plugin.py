@@ -13,10 +13,10 @@ from envs.tool_chains.errors import ToolChainsError
 from envs.tool_chains.generator import LEVELS, TOOLS, ChainSettings, generate
 from envs.tool_chains.loader import OwnTask, load, own_tools
 from envs.tool_chains.problem import CAPS, CHANGES, ChainProblem
+from envs.tool_chains.typed.environment import TypedEnvironment
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.reading import short
 from tape.tools.tool import Tool
-from tape.tools.typed.environment import TypedEnvironment
 
 DEFAULT_COUNT = 20
 
@@ -26,7 +26,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
 
     name = "tool_chains"
     prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chains": "2", "chat": "2"})
-    roles = ("project", "plan", "act", "score", "select")
+    roles = ("project", "plan", "act", "score")
     cases = "envs.tool_chains.role_cases"
     model = "declared:random"
     built_on = ("tape.tools",)
@@ -70,12 +70,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per problem.
-
-        Raises:
-            ToolChainsError: There are no such problems.
-            ToolFileError: The file cannot be read.
-        """
+        """One task per problem."""
         if options.get("data"):
             path = Path(options["data"])
             return [Task(own.id, path.stem, own.budget, own.digest, {"own": own}) for own in load(path)]

@@ -10,23 +10,18 @@ from dataclasses import replace
 from envs.tool_chains.environment import ToolChainsEnvironment
 from envs.tool_chains.generator import ChainSettings, generate
 from envs.tool_chains.oracle import dijkstra
-from envs.tool_chains.problem import CENT, ChainProblem, named
+from envs.tool_chains.problem import ChainProblem
+from envs.tool_chains.typed.domain import TypedDomain, as_typed
+from envs.tool_chains.typed.prompts.chat import ChatTypedFormat
+from envs.tool_chains.typed.state import TypedState
 from tape.protocols import Action
-from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.role_cases import (
     RoleCase,
     chat_only,
     choice_case,
     judged_act,
     judged_plan,
-    numbered_nodes,
-    offered_path,
-    select_case,
 )
-from tape.tools.typed.domain import TypedDomain, as_typed
-from tape.tools.typed.prompts.chat import ChatTypedFormat
-from tape.tools.typed.prompts.declared import legal_chains
-from tape.tools.typed.state import TypedState
 
 _SETTINGS = ChainSettings(level=5, tools=20)
 _LEFT = {"steps": 12}
@@ -38,7 +33,7 @@ def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]
     Args:
         prompts: ``chat``.
         role: ``project``: which thing a request names. ``plan``: any chain that works. ``act``: a call that leads on.
-            ``score``: whether a thing is what was asked for. ``select``: the cheapest of four chains.
+            ``score``: whether a thing is what was asked for.
         count: How many.
         seed: Any integer.
 
@@ -110,18 +105,4 @@ def _score(name: str, case: _Case) -> RoleCase:
     return choice_case("score", name, request, "right" if right else "wrong")
 
 
-def _select(name: str, case: _Case) -> RoleCase:
-    by_name = named(case.problem.offers)
-
-    def cents(actions: list[Action]) -> int:
-        return sum(by_name[action.removesuffix("()")].cents for action in actions[:-1])
-
-    chains = sorted(legal_chains(case.domain, case.state, 8), key=cents)[:4]
-    paths: list[OfferedPath] = []
-    for number, actions in enumerate(chains):
-        cost = {"usd": cents(actions) * CENT}
-        paths.append(offered_path(actions, numbered_nodes(number, actions), cost=cost))
-    return select_case(name, case.form, case.state, paths, {"usd": case.problem.cents * CENT}, case.rng)
-
-
-_BUILD = {"project": _project, "plan": _plan, "act": _act, "score": _score, "select": _select}
+_BUILD = {"project": _project, "plan": _plan, "act": _act, "score": _score}

@@ -13,13 +13,7 @@ from envs.travelplanner.trip import Trip
 
 
 def complaint(trip: Trip, booked: Sequence[str], slot: Slot) -> str | None:
-    """Why a slot is not filled as the query wants it; None where it is.
-
-    Args:
-        trip: The query and its offers.
-        booked: What is booked, by the order of the slots.
-        slot: The slot.
-    """
+    """Why a slot is not filled as the query wants it; None where it is."""
     number = trip.slots.index(slot)
     if len(booked) <= number:
         return f"{slot.name} is not booked"

@@ -27,7 +27,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
 
     name = "travelplanner"
     prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chat": "2"})
-    roles = ("plan", "act", "select")
+    roles = ("plan", "act")
     cases = "envs.travelplanner.role_cases"
     model = "declared:first"
     reads = False
@@ -59,12 +59,7 @@ class TravelPlannerPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per query.
-
-        Raises:
-            TravelError: A file cannot be read.
-            ConfigError: Only one of the two paths is given, or the count is not positive.
-        """
+        """One task per query."""
         data, database = options.get("data"), options.get("database")
         objective, tightness = options["objective"], options["tightness"]
         judged = options.get("rules") == "judged"

@@ -14,15 +14,11 @@ from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from tape.protocols import OfferedPath
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import (
     RoleCase,
-    choice_case,
     judged_act,
     judged_plan,
-    numbered_nodes,
-    offered_path,
 )
 
 _LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
@@ -30,7 +26,7 @@ _LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
-    make = {"plan": _plan, "act": _act, "select": _select}[role]
+    make = {"plan": _plan, "act": _act}[role]
     cases = []
     for number in range(count):
         name = f"role cases {role} {seed} {number}"
@@ -92,30 +88,3 @@ def _act(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat,
     ideal = json.dumps({"thought": "", "action": actions[done]})
     request = written.act_request(state, {}, None, ())
     return RoleCase("act", id, request, judged_act(written, state, right), ideal)
-
-
-def _select(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat, actions: list[str]) -> RoleCase:
-    trip = domain.trip
-    # One that stops at the last day, and one that pays for more than there is.
-    paths = [(actions, 1.0), (actions[: len(actions) * 2 // 3], 1.0), (actions, 1.5)]
-    rng.shuffle(paths)
-    left = {"trip_usd": trip.query.budget, "steps": len(actions)}
-    offered = [_offered(trip, number, path, dearer) for number, (path, dearer) in enumerate(paths, 1)]
-    request = written.select_request(TripState(spent=0), offered, left)
-    return choice_case("select", id, request, str(paths.index((actions, 1.0)) + 1))
-
-
-def _offered(trip: Trip, number: int, actions: Sequence[str], dearer: float) -> OfferedPath:
-    state, cost = TripState(spent=0), 0
-    for action in actions:
-        cost += trip.price(state, action)
-        state = trip.booked(state, action)
-    cost = cost if dearer == 1 else max(trip.query.budget + 5_000, round(cost * dearer))
-    whole = trip.slot(state) is None
-    return offered_path(
-        actions,
-        numbered_nodes(number, actions),
-        (*((0.0,) * (len(actions) - 1)), 1.0 if whole else 0.0),
-        goal=whole,
-        cost={"trip_usd": cost, "steps": len(actions)},
-    )

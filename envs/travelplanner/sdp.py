@@ -181,11 +181,7 @@ class TripValidate:
 
 
 class TripAdapter:
-    """Implements :class:`tape.methods.sdp.adapter.Adapter`.
-
-    Args:
-        domain: The trip.
-    """
+    """Implements :class:`tape.methods.sdp.adapter.Adapter`."""
 
     def __init__(self, domain: TripDomain) -> None:
         self._domain, self._trip = domain, domain.trip

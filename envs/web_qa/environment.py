@@ -30,12 +30,7 @@ def note(step: int, attempt: int, finding: str, quotes: list[dict[str, str]], co
 
 
 class WebEnvironment(ToolEnvironment):
-    """One task.
-
-    Args:
-        task: The task.
-        web: What is searched and read.
-    """
+    """One task."""
 
     def __init__(self, task: WebTask, web: Web) -> None:
         reading = web.tools()

@@ -22,12 +22,7 @@ _ALMOST_ZERO = 1e-4
 
 
 class AnswerScore(NamedTuple):
-    """How good an answer is.
-
-    Attributes:
-        accuracy: From 0 to 1.
-        answered: Whether there is an answer at all.
-    """
+    """How good an answer is."""
 
     accuracy: float
     answered: bool

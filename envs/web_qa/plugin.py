@@ -37,11 +37,7 @@ class WebPlugin(EnvironmentPlugin):
         )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
-        """One task per line.
-
-        Raises:
-            WebFileError: Tasks or pages cannot be read; or there are no pages for the tasks of a file.
-        """
+        """One task per line."""
         data, folder = options.get("data"), options.get("pages")
         if data and not folder:
             raise WebFileError(

@@ -178,11 +178,7 @@ LONGEST_SHOWN = 6000
 
 
 class WebFormat(ProgramFormat):
-    """The programs of any agent, as elsewhere; agents without a solver see pages in full, as far as they fit.
-
-    Args:
-        domain: The task and the tools that models are offered.
-    """
+    """The programs of any agent, as elsewhere; agents without a solver see pages in full, as far as they fit."""
 
     def __init__(self, domain: ToolDomain) -> None:
         super().__init__(domain, (), longest=LONGEST_SHOWN)

@@ -212,11 +212,7 @@ class Narrowing:
 
 
 class WebAdapter(ToolAdapter):
-    """Implements :class:`tape.methods.sdp.adapter.PreparingAdapter`: own operators for ``chain="adapter"``.
-
-    Args:
-        domain: The task and its tools.
-    """
+    """Implements :class:`tape.methods.sdp.adapter.PreparingAdapter`: own operators for ``chain="adapter"``."""
 
     def __init__(self, domain: ToolDomain) -> None:
         super().__init__(domain, CAPS)

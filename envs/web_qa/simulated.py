@@ -190,12 +190,7 @@ def reply(request: Request, sample: int, rates: Rates) -> str:
 
 
 class SimulatedLM(ScriptedLM):
-    """The simulated model.
-
-    Args:
-        rates: Its error rates.
-        name: The string it was opened with.
-    """
+    """The simulated model."""
 
     def __init__(self, rates: Rates, name: str) -> None:
         identity = f"simulated:web_qa@1 {rates}"

@@ -71,9 +71,6 @@ class WebTask:
 class Web:
     """Pages that can be searched and read.
 
-    Args:
-        pages: The pages; addresses are unique.
-
     Raises:
         SearchError: There is none, or an address twice.
         MissingExtraError: The extra ``search`` is not installed.

@@ -98,7 +98,8 @@ class LmSelector:
     """The LM picks among paths of the graph on which the solver would select; no budget is checked.
 
     Its prompt has the paths with their scores and costs, and the remaining budget, if the prompt format can write them
-    (:func:`tape.protocols.prompt_format.offered_text`). Its path is reported as FEASIBLE, without a proof.
+    (:func:`tape.protocols.prompt_format.offered_text`). Its path is reported as FEASIBLE, without a proof. Formats of
+    Sokoban, of tools and of declared worlds have such a prompt.
 
     Args:
         context: The episode's model and prompts.

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from experiments.harness import register
+from experiments.harness.document import table, write_report
 from experiments.harness.elapsed import stopwatch
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, identified, most_calls, unopened
@@ -33,7 +34,6 @@ from tape.runner.pool import Pool, WorkerError
 from tape.runner.runner import Runner, errored
 from tape.runner.workers import open_pool
 from tape.screen import guard
-from tape.show.document import table, write_report
 from tape.show.progress import display
 
 LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"

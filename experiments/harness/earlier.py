@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.harness import episodes, excerpts
+from experiments.harness.document import Section, Table, markdown, table
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import differences_table, results_table
 from tape.reading import read_text
-from tape.show.document import Section, Table, markdown, table
 
 LAST = "f087f432"
 """The last commit with the programmes of these studies, but for those of :data:`BEFORE`."""

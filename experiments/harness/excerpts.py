@@ -12,9 +12,9 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from experiments.harness.document import table
 from experiments.harness.places import RESULTS, ROOT
 from tape.reading import read_json, read_text
-from tape.show.document import table
 
 FILE = ROOT / "experiments" / "tables.toml"
 EACH = "*"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from experiments.harness.document import Section
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from tape.runner.configurations import Configuration
-from tape.show.document import Section
 
 OTHER_LM = (
     "The model here is a network of a few million parameters, trained on Sokoban alone and run offline; the paper's "

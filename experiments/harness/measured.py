@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.harness.matrix import split
+from experiments.harness.plots import Value
 from tape.errors import RunDirectoryError
 from tape.reading import read_json, shaped
 from tape.runner.derived import in_order
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
-from tape.show.plots import Value
 from tape.statistics import Paired, paired
 
 Record = Mapping[str, Any]

@@ -16,12 +16,12 @@ from typing import Any
 
 from experiments.harness import anchors, earlier, episodes
 from experiments.harness.differences import Difference, differences
+from experiments.harness.document import markdown, write_report
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured
 from experiments.harness.standard import sections_of
 from tape.errors import RunDirectoryError
 from tape.files import replace_file
-from tape.show.document import markdown, write_report
 
 REPORT = "report.md"
 PARTS = tuple(field.name for field in fields(Experiment) if field.type in ("str", "int", "tuple[str, ...]"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.sokoban.level_sets import TEST_SETS
+from experiments.harness.document import Table
 from experiments.harness.matrix import short, split
 from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE
@@ -19,7 +20,6 @@ from experiments.harness.places import RESULTS
 from tape.files import replace_file
 from tape.reading import parse_json, read_json, read_text
 from tape.runner.spec import RunSpec
-from tape.show.document import Table
 
 FILE = RESULTS / "test_set_runs.json"
 ANCHORS = "anchors.json"

@@ -7,12 +7,12 @@ from functools import partial
 from statistics import fmean
 
 from experiments.harness import register
+from experiments.harness.document import Bullets, Section, Table
 from experiments.harness.elapsed import in_all, sittings
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import PAPER, SIMULATOR, TAPE, TAPE_PLUS
-from tape.show.document import Bullets, Section, Table
-from tape.show.plots import Panel, Plot, Series, Value
+from experiments.harness.plots import Panel, Plot, Series, Value
 from tape.statistics import Paired, clustered
 
 INTERVALS = (

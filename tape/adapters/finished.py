@@ -93,10 +93,6 @@ class FinishedRun:
 def open_run(path: Path, configuration: str | None = None) -> FinishedRun:
     """Open a run directory, or a single trace.
 
-    Args:
-        path: The folder, or the file.
-        configuration: Only the episodes of this configuration.
-
     Raises:
         RunDirectoryError: It is none, or holds nothing to export.
         ConfigError: A configuration of a single trace.

@@ -44,11 +44,7 @@ def exported() -> Iterator[list[CallSpans]]:
 
 
 class CallSpans:
-    """A watcher that makes a span of each call, without arguments and results.
-
-    Args:
-        tracer: Makes the spans.
-    """
+    """A watcher that makes a span of each call, without arguments and results."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer

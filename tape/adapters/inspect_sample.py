@@ -38,11 +38,7 @@ SCORER = "success"
 
 
 class SampleMaker:
-    """Makes a sample of an episode.
-
-    Args:
-        episode: The episode.
-    """
+    """Makes a sample of an episode."""
 
     def __init__(self, episode: FinishedEpisode) -> None:
         self._episode = episode

@@ -26,13 +26,6 @@ Hold = tuple[AbstractContextManager[ModelCharge], ModelCharge]
 class ClientCall:
     """A call of a client. What asks the ledger runs in threads.
 
-    Args:
-        guard: Who pays.
-        sort: Its kind.
-        asked: What it asks for.
-        request: All of it.
-        alias: The model by the client's name.
-
     Attributes:
         sort: See above.
         asked: See above.

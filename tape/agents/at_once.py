@@ -43,12 +43,7 @@ class _Ahead:
 
 
 class AtOnce(InTurn):
-    """The actions of one episode that run at once.
-
-    Args:
-        episode: The episode.
-        calls: What its environment begins.
-    """
+    """The actions of one episode that run at once."""
 
     def __init__(self, episode: Episode, calls: CallsAtOnce) -> None:
         self._episode, self._calls, self._most = episode, calls, episode.config.parallel

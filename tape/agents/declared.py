@@ -15,11 +15,7 @@ _SHORT = 0.99 * GOAL_SCORE
 
 
 class DeclaredProposer:
-    """Proposes the plans of a domain's own exact search.
-
-    Args:
-        planner: The search.
-    """
+    """Proposes the plans of a domain's own exact search."""
 
     def __init__(self, planner: ExactPlanner) -> None:
         self._planner = planner

@@ -35,11 +35,7 @@ LEVELS = (2.0, 1.5, 1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 class ExpectedCosts(Costs):
-    """What actions are expected to take in an episode, as declared and as its own steps have shown.
-
-    Args:
-        episode: The episode.
-    """
+    """What actions are expected to take in an episode, as declared and as its own steps have shown."""
 
     counted = ", if every step takes its least"
 

@@ -31,13 +31,7 @@ def require_answers_taken(config: TapeConfig, env: Environment) -> None:
 
 
 class FinalAnswer:
-    """The reserved call.
-
-    Args:
-        episode: The episode.
-        answers: The part of its environment that takes the answer.
-        reservation: The worst case of the call.
-    """
+    """The reserved call."""
 
     def __init__(self, episode: Episode, answers: AnswersAtLimit, reservation: Reservation) -> None:
         self._episode, self._answers, self._reservation = episode, answers, reservation

@@ -129,10 +129,6 @@ class Options(NamedTuple):
 def require_known(given: Mapping[str, object], options: type) -> None:
     """Refuse what is no option.
 
-    Args:
-        given: Options by name.
-        options: The class that lists them.
-
     Raises:
         TypeError: There is no such option; names the nearest.
     """

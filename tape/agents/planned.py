@@ -147,11 +147,7 @@ def _by_end(problem: PathProblem) -> PathProblem:
 
 
 class RoundPlanner(Protocol):
-    """What plans a round.
-
-    Attributes:
-        graph: The last plan graph.
-    """
+    """What plans a round."""
 
     graph: PlanGraph
 

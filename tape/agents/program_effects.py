@@ -21,12 +21,7 @@ NOBODY = "it was done before, and nobody is there to allow it again; do without 
 
 
 class EffectNotes:
-    """Notes on the effects of an episode, for its rules and its approver.
-
-    Args:
-        episode: Its ``notes`` are written.
-        declared: What programs call.
-    """
+    """Notes on the effects of an episode, for its rules and its approver."""
 
     def __init__(self, episode: Episode, declared: Programs) -> None:
         self._episode, self._declared = episode, declared

@@ -57,13 +57,7 @@ STEADY = ("steps", "calls")
 
 
 class ProgramPlanner:
-    """Plans by programs, for one episode.
-
-    Args:
-        episode: The episode.
-        actor: Its worst case is part of every call's cost.
-        solver: Selects the path.
-    """
+    """Plans by programs, for one episode."""
 
     def __init__(self, episode: Episode, actor: PlannedActor, solver: Selector) -> None:
         declared = episode.env.domain.programs
@@ -176,11 +170,7 @@ class ProgramPlanner:
     # --- going on -----------------------------------------------------------------------------
 
     def _ask_anew(self, runs: Sequence[FollowedProgram]) -> None:
-        """Begin the next request: what the best of the programs has come to, and why it goes on no further.
-
-        Raises:
-            EpisodeEnded: There have been too many.
-        """
+        """Begin the next request: what the best of the programs has come to, and why it goes on no further."""
         calls = self._domain.made(self._episode.state)
         made, known = len(calls), self._found()
         self._idle = self._idle + 1 if known == self._known else 0
@@ -287,11 +277,7 @@ class ProgramPlanner:
         return path
 
     async def _choose(self, runs: Sequence[FollowedProgram]) -> Path:
-        """The solver's path; one that leaves enough for a further request where there is one.
-
-        Raises:
-            EpisodeEnded: None fits, or the solver has given up.
-        """
+        """The solver's path; one that leaves enough for a further request where there is one."""
         episode = self._episode
         self._notes.write(runs, self._record(), self._graphs.results)
         graph = self.graph = self._graphs.fold(runs)

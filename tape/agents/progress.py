@@ -43,12 +43,7 @@ def shows() -> bool:
 
 
 class ProgressLine:
-    """Writes the line.
-
-    Args:
-        width: Its characters.
-        clock: In seconds.
-    """
+    """Writes the line."""
 
     def __init__(self, width: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._width, self._clock = width or _columns(), clock

@@ -48,9 +48,6 @@ def left_of(parent: Ledger | None) -> dict[str, int]:
 class TraceRecord:
     """A trace.
 
-    Args:
-        path: The file.
-
     Raises:
         ResumeError: The trace does not say how its episode began.
         TraceError: It is no trace.

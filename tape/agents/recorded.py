@@ -50,12 +50,7 @@ class ResumedLM(WrappedLM):
         return replace(prices, recorded=self._answers[0].writes) if prices and self._answers else prices
 
     def _next(self, request: Request) -> GeneratedEvent:
-        """The answer to a request.
-
-        Raises:
-            UnansweredError: There is none.
-            ModelError: There was none then, either.
-        """
+        """The answer to a request."""
         asked = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
         wanted = (request.role, [(one.role, redacted(one.content)) for one in asked])
         for place, event in enumerate(self._answers):
@@ -102,12 +97,7 @@ class ResumedLM(WrappedLM):
 
 
 class ContinuedLM(ResumedLM):
-    """Gives the recorded answers, and then the model's; of a batch that was cut off all are the model's.
-
-    Args:
-        model: The model.
-        events: The trace.
-    """
+    """Gives the recorded answers, and then the model's; of a batch that was cut off all are the model's."""
 
     def __init__(self, model: LanguageModel, events: Sequence[Event]) -> None:
         super().__init__(
@@ -135,11 +125,7 @@ class ContinuedLM(ResumedLM):
 
 
 class Decisions:
-    """Decides as it was decided.
-
-    Args:
-        events: The trace.
-    """
+    """Decides as it was decided."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         asked = [event for event in events if isinstance(event, ApprovalEvent)]

@@ -231,12 +231,7 @@ class Resumption:
 
 
 def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Literal["", "retry", "assume_done"]:
-    """What becomes of the call that was under way.
-
-    Raises:
-        ConfigError: There is no such choice.
-        UnfinishedCallError: It is to be asked about.
-    """
+    """What becomes of the call that was under way."""
     if not isinstance(on_unfinished, Mapping) and on_unfinished not in get_args(Choice):
         raise ConfigError(
             f"on_unfinished is one of {', '.join(get_args(Choice))}, or the result by call, not {on_unfinished!r}"
@@ -258,11 +253,7 @@ def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Litera
 
 
 def _lost(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Mapping[str, Any]:
-    """The outcome of the call that was under way, where it is done.
-
-    Raises:
-        ConfigError: Its result is no JSON.
-    """
+    """The outcome of the call that was under way, where it is done."""
     if call is None or not isinstance(on_unfinished, Mapping) or call.action not in on_unfinished:
         return LOST
     try:

@@ -16,15 +16,7 @@ BATCH = 5
 
 @dataclass(frozen=True)
 class Answered:
-    """What came of one case.
-
-    Attributes:
-        case: The case.
-        text: The answer; empty where the model failed.
-        judged: Whether it can be read and is right.
-        prompt_tokens: Tokens of its prompt.
-        completion_tokens: Tokens of its answer.
-    """
+    """What came of one case."""
 
     case: RoleCase
     text: str

@@ -58,10 +58,6 @@ def _no_graph(message: str) -> GraphError:
 def read_node_link(data: Any, where: str) -> tuple[Any, list[tuple[str, str]]]:
     """Read a graph in node-link form; missing attributes get defaults, and edges are numbered from 0.
 
-    Args:
-        data: JSON.
-        where: The file or other source, for messages.
-
     Returns:
         The networkx graph, and source and target of each edge.
 

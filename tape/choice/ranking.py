@@ -45,9 +45,6 @@ class Ranking:
     Args:
         problem: The problem, with a horizon and without rewards.
         worth: What each edge is worth, as whole numbers of any size.
-
-    Attributes:
-        plain: The problem with the values as rewards.
     """
 
     def __init__(self, problem: PathProblem, worth: Sequence[int]) -> None:

@@ -84,11 +84,7 @@ def _ways(step: Any, given: Any, caps: Mapping[str, Decimal]) -> list[_Way]:
 
 
 def _waits(steps: Sequence[Any], after: Mapping[Any, Iterable[Any]] | None) -> list[list[int]]:
-    """For each step the numbers of those that it waits for.
-
-    Raises:
-        ConfigError: A name is unknown, or steps wait for each other in a circle; it is named.
-    """
+    """For each step the numbers of those that it waits for."""
     place = {step: number for number, step in enumerate(steps)}
     waits: list[list[int]] = [[] for _ in steps]
     if after is not None and not isinstance(after, Mapping):

@@ -164,9 +164,6 @@ def _require_named(caps: Mapping[str, Decimal], found: PlanSpace, cost: object) 
     """Refuse a budget that no cost names: it would cap nothing; and a resource that goes by two names.
 
     Functions and graphs may name a declared resource another time, and `Resources` keep no zeros.
-
-    Raises:
-        ConfigError: Names the resource that was probably meant.
     """
     table = list(cost.values()) if isinstance(cost, Mapping) else []
     whole = bool(table) and not any(isinstance(one, Resources) for one in table)

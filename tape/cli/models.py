@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 
 def main(argv: Sequence[str]) -> int:
@@ -48,8 +47,6 @@ def main(argv: Sequence[str]) -> int:
             )
         else:
             rows.append((name, text, problems.get(backend, "")))
-        if backend == "smollm2":
-            rows += [(name, text, problems[backend]) for name, text in _adapters()]
     width = max(len(name) for name, _, _ in rows)
     for name, text, problem in rows:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))
@@ -99,15 +96,3 @@ def _problems_of_files() -> dict[str, str]:
 
     gguf = missing_extra("gguf", *READERS)
     return {"gguf": _problem(gguf), "smollm2": _problem(missing() or gguf)}
-
-
-def _adapters() -> list[tuple[str, str]]:
-    """The shipped adapters of smollm2, and what they do."""
-    from tape.errors import ModelError
-    from tape.lm.smollm2 import adapters, adapters_folder
-    from tape.reading import read_json
-
-    cards = {
-        name: read_json(adapters_folder() / name / "card.json", dict[str, Any], error=ModelError) for name in adapters()
-    }
-    return [(f"smollm2:{name}", f"the same with an adapter: {card.get('about', '')}") for name, card in cards.items()]

@@ -84,11 +84,7 @@ def _asked(error: Exception) -> str:
 
 
 def _found(named: str) -> Any:
-    """The tools or the environment that are named.
-
-    Raises:
-        ConfigError: There are none.
-    """
+    """The tools or the environment that are named."""
     from tape.errors import ConfigError, error_text
     from tape.protocols import Environment
     from tape.tools.tool import Tool

@@ -154,11 +154,7 @@ def _engine() -> dict[str, FieldInfo]:
 
 
 def _ablation(text: str) -> tuple[str, Any]:
-    """A switch of :class:`tape.Ablations` and its value.
-
-    Raises:
-        ConfigError: It is no NAME=VALUE.
-    """
+    """A switch of :class:`tape.Ablations` and its value."""
     name, given, value = text.partition("=")
     if not given or not value:
         raise ConfigError(f"--ablation {text}: give NAME=VALUE, one of {', '.join(Ablations.model_fields)}")

@@ -26,9 +26,6 @@ class Costs:
     """What plans count with: here the declared worst case of every step, so a path that is selected can be paid for.
 
     A subclass may count with less. Every step must still fit at its worst case when it is its turn.
-
-    Args:
-        episode: The episode.
     """
 
     counted: ClassVar[str] = ""

@@ -15,11 +15,7 @@ ROLE = "project"
 
 
 class Merger:
-    """f: which states are one node of the plan graph; here those of equal keys.
-
-    Args:
-        domain: Declares the keys.
-    """
+    """f: which states are one node of the plan graph; here those of equal keys."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain

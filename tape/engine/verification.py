@@ -16,11 +16,7 @@ from tape.protocols.method import Method, method
 
 
 class Verification:
-    """Stands between the planner and the executor of one episode; this one lets every path through.
-
-    Args:
-        planner: Plans the paths.
-    """
+    """Stands between the planner and the executor of one episode; this one lets every path through."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner

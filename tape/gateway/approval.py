@@ -35,11 +35,7 @@ class _UnaskedError(Exception):
 
 
 class AskedError(Exception):
-    """The client has to answer something before the call can go on.
-
-    Attributes:
-        result: The answer to the client.
-    """
+    """The client has to answer something before the call can go on."""
 
     def __init__(self, result: Any) -> None:
         self.result = result
@@ -193,11 +189,7 @@ class Approvals:
         return await asked.answered()
 
     async def _elicit(self, context: Any, question: _Question) -> str:
-        """The answer of the client's user.
-
-        Raises:
-            _UnaskedError: There is none.
-        """
+        """The answer of the client's user."""
         from mcp import MCPError
         from mcp.shared.message import ServerMessageMetadata
         from mcp_types import ElicitResult

@@ -38,9 +38,6 @@ class Audit:
     without a line is what the log is there to exclude. Refusals are only counted then, so that they fill no memory, and
     a later line says how many were ``missed``.
 
-    Args:
-        path: Made if missing.
-
     Raises:
         LedgerError: It cannot be opened, or is something else.
     """

@@ -69,9 +69,6 @@ class Offered:
 class Catalog:
     """The tools by name, in the order of the configuration.
 
-    Args:
-        config: The configuration.
-
     Attributes:
         left_out: What is not offered, and why.
         own: The names of the gateway's own tools that are offered.

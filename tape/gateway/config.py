@@ -39,12 +39,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True)
 class Declared:
-    """A tool's settings with its price read.
-
-    Attributes:
-        settings: As the file has them.
-        price: None where none is declared.
-    """
+    """A tool's settings with its price read."""
 
     settings: ToolSettings
     price: Price | None

@@ -37,10 +37,6 @@ class NotCalledError(ToolFailedError):
 class Downstream:
     """A server, from its start to its end.
 
-    Args:
-        name: As the configuration calls it.
-        config: The configuration.
-
     Attributes:
         entries: Its tools by name, as it last listed them.
     """

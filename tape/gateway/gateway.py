@@ -28,7 +28,9 @@ from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
 from tape.tools.mcp_contents import text_of
-from tape.tools.variants import MOST_AFFORDED
+
+MOST_AFFORDED = 9
+"""The largest number of affordable calls that an agent is told."""
 
 MOST_ARGUMENT_BYTES = 4 << 20
 """Of a call's arguments, as JSON."""
@@ -53,12 +55,7 @@ class Caller:
 
 
 class Gateway:
-    """Everything behind the protocol.
-
-    Args:
-        config: The configuration.
-        ledgers: The ledgers.
-    """
+    """Everything behind the protocol."""
 
     def __init__(self, config: GatewayConfig, ledgers: Ledgers) -> None:
         self.config, self.ledgers = config, ledgers

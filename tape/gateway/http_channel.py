@@ -25,10 +25,6 @@ class HttpChannel:
     """Posts each line, and hands on what comes back, as a process does by its pipes.
 
     Redirects are not followed: what is secret in a header goes to the configured address only.
-
-    Args:
-        url: The server's.
-        headers: Sent with each request.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:

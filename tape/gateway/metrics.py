@@ -69,11 +69,7 @@ def _quoted(text: str) -> str:
 
 
 class Metrics:
-    """A watcher that counts calls, and a page of what it counted and of what the ledgers hold.
-
-    Args:
-        gateway: What is watched.
-    """
+    """A watcher that counts calls, and a page of what it counted and of what the ledgers hold."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway

@@ -29,12 +29,7 @@ WHO = "page"
 
 
 class GatewayPage:
-    """Watches a gateway.
-
-    Args:
-        gateway: Whose calls are watched.
-        desk: The questions that people may answer.
-    """
+    """Watches a gateway."""
 
     def __init__(self, gateway: Gateway, desk: Desk) -> None:
         self._gateway, self._desk = gateway, desk

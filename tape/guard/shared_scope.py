@@ -24,9 +24,6 @@ class SharedScope:
         scope: Who pays.
         labels: What the calls are for.
 
-    Attributes:
-        payer: Pays for calls.
-
     Raises:
         ConfigError: The scope has another cap than ``budget`` says.
         LedgerError: The ledger cannot be opened.

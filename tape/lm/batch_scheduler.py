@@ -62,11 +62,7 @@ class _Waiting:
 
 
 class BatchScheduler:
-    """Decides when a pass is made.
-
-    Args:
-        episodes: How many episodes there are.
-    """
+    """Decides when a pass is made."""
 
     def __init__(self, episodes: int) -> None:
         self._running = episodes

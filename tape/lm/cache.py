@@ -42,10 +42,6 @@ class CachedLM(WrappedLM):
     and what was really paid is counted separately (``EpisodeResult.used`` and ``paid``). Where the file cannot be
     written, for instance on a full disk, one warning is logged, and the model answers without the cache.
 
-    Args:
-        model: The model underneath.
-        path: An SQLite file; made if missing.
-
     Raises:
         ModelError: The file is no cache.
     """

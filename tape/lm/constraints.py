@@ -159,11 +159,7 @@ class _Schemas(GenerateJsonSchema):
 
 
 def _decodable(schema: Any) -> Any:
-    """A schema whose objects have the properties that are named alone, and whose texts match patterns as a whole.
-
-    Raises:
-        ConstraintError: No number within the bounds is of a size that can be decoded.
-    """
+    """A schema whose objects have the properties that are named alone, and whose texts match patterns as a whole."""
     if isinstance(schema, list):
         return [_decodable(item) for item in schema]
     if not isinstance(schema, dict):

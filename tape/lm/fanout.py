@@ -77,15 +77,7 @@ _AGENTS = TypeAdapter(Annotated[list[_Agent], Field(min_length=1, max_length=MOS
 
 @dataclass(frozen=True)
 class Served:
-    """Sub-agents of one name with one model.
-
-    Attributes:
-        agent: The name.
-        model: The model.
-        count: How many.
-        quality: Of the model there.
-        at_most: What they take together at most.
-    """
+    """Sub-agents of one name with one model."""
 
     agent: str
     model: str

@@ -55,14 +55,13 @@ def open_gguf(argument: str) -> LanguageModel:
     return load_gguf(Path(path), f"gguf:{argument}", Path(tokenizer) if tokenizer else None)
 
 
-def load_gguf(path: Path, name: str, tokenizer: Path | None = None, adapter: Path | None = None) -> LanguageModel:
+def load_gguf(path: Path, name: str, tokenizer: Path | None = None) -> LanguageModel:
     """Open a GGUF file under a name.
 
     Args:
         path: The file.
         name: The string that it is opened with.
         tokenizer: A folder with a tokenizer in place of the file's own.
-        adapter: A folder with an adapter that is added to the weights (:mod:`tape.lm.adapter`).
 
     Raises:
         ModelError: As for :func:`open_gguf`.
@@ -79,12 +78,6 @@ def load_gguf(path: Path, name: str, tokenizer: Path | None = None, adapter: Pat
     weights = _kept(kept / "weights", name, lambda folder: _convert_weights(path, folder))
     words = tokenizer or _kept(kept / "tokenizer", name, lambda folder: _convert_tokenizer(path, folder))
     identity = f"{name.partition('#')[0]}@{digest}" + (f"#{digest_of(words)}" if tokenizer else "")
-    if adapter is not None:
-        from tape.lm.adapter import adapter_digest, write_merged
-
-        base, added = weights, adapter_digest(adapter)
-        weights = _kept(kept / f"weights-{added}", name, lambda folder: write_merged(base, adapter, folder))
-        identity += f"+{added}"
     if tokenizer is None and is_plain(weights):
         return _load_plain(weights, words, name, identity)
     return load_checkpoint(weights, words, name=name, identity=identity, offline=True)
@@ -144,11 +137,7 @@ def file_digest(path: Path) -> str:
 
 
 def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder of the cache, made if it is not there; it is there as a whole or not at all.
-
-    Raises:
-        ModelError: It cannot be made.
-    """
+    """A folder of the cache, made if it is not there; it is there as a whole or not at all."""
     if folder.is_dir():
         return folder
     require_extra("gguf", *READERS, what=name)

@@ -72,9 +72,6 @@ class ConstraintCompiler:
         tokenizer: The tokenizer; it must have an end-of-sequence token.
         vocabulary: Makes its vocabulary as llguidance needs it.
 
-    Attributes:
-        eos: The end-of-sequence token.
-
     Raises:
         ConstraintError: The tokenizer has no end-of-sequence token.
     """
@@ -246,11 +243,7 @@ class Automaton:
         return self.takes(tokens) and bool(self._matcher.is_accepting())
 
     def _go_alone(self, what: str) -> None:
-        """Build the automaton anew along this sequence, for others may have used up what one may hold.
-
-        Raises:
-            ConstraintError: That was done before: this sequence alone cannot go on.
-        """
+        """Build the automaton anew along this sequence, for others may have used up what one may hold."""
         if self._alone:
             raise self._failure(what, self._matcher)
         self._alone, self._matcher = True, self._compiled()

@@ -20,33 +20,18 @@ NAME = "smollm2"
 
 
 def open_smollm2(argument: str) -> LanguageModel:
-    """Open ``smollm2``, or with an adapter of the project's own ``smollm2:ADAPTER``.
+    """Open ``smollm2``.
 
     Raises:
-        UnknownNameError: There is no such adapter.
+        UnknownNameError: There is no other one.
         ModelError: The file cannot be read.
         MissingExtraError: The package that brings the weights, or what reads them, is not installed.
     """
     from tape.lm.gguf import load_gguf
 
-    if not argument:
-        return load_gguf(weights_file(), NAME)
-    if argument not in adapters():
-        known = [f"{NAME}:{one}" for one in adapters()]
-        raise UnknownNameError("model", f"{NAME}:{argument}", known, f"{NAME} alone is the model as it was published.")
-    return load_gguf(weights_file(), f"{NAME}:{argument}", adapter=adapters_folder() / argument)
-
-
-def adapters_folder() -> Path:
-    """Where the adapters are, in a checkout."""
-    from tape.lm.bundled import experiments_folder
-
-    return experiments_folder() / "adapters"
-
-
-def adapters() -> tuple[str, ...]:
-    """Names of the adapters that are here (:mod:`tape.lm.adapter`)."""
-    return tuple(sorted(card.parent.name for card in adapters_folder().glob("*/card.json")))
+    if argument:
+        raise UnknownNameError("model", f"{NAME}:{argument}", [NAME])
+    return load_gguf(weights_file(), NAME)
 
 
 def missing() -> str | None:

@@ -61,12 +61,7 @@ class DecodingJob(Protocol):
 
 
 class SampleJob:
-    """Independent samples of one request; implements :class:`DecodingJob`.
-
-    Args:
-        samples: The samples, which have begun alike.
-        eos: The end-of-sequence token.
-    """
+    """Independent samples of one request; implements :class:`DecodingJob`."""
 
     whole = False
 
@@ -94,11 +89,7 @@ class SampleJob:
 
 
 class SearchJob:
-    """Distinct samples of one request; implements :class:`DecodingJob`.
-
-    Args:
-        search: The search, which has begun.
-    """
+    """Distinct samples of one request; implements :class:`DecodingJob`."""
 
     whole = False
 
@@ -174,12 +165,7 @@ class _Live(_Entry):
 
 
 class TreeDecoder:
-    """Runs jobs on a network.
-
-    Args:
-        network: It must have a shape.
-        name: Of the model, for messages.
-    """
+    """Runs jobs on a network."""
 
     def __init__(self, network: TreeNetwork, name: str) -> None:
         assert network.shape is not None

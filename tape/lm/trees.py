@@ -54,9 +54,6 @@ class Tree:
         shape: Of one token's.
         device: Where they are.
         capacity: Tokens that fit at first.
-
-    Attributes:
-        length: How many tokens there are.
     """
 
     def __init__(self, shape: Shape, device: torch.device, capacity: int) -> None:
@@ -228,9 +225,6 @@ class PrefixStore:
 
     Args:
         most: Most bytes.
-
-    Attributes:
-        held: Bytes that are held.
     """
 
     def __init__(self, most: int = KEPT_BYTES) -> None:

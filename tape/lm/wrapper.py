@@ -74,11 +74,7 @@ def _fault(request: Request, answer: Any) -> str:
 
 
 class WrappedLM:
-    """Passes on everything that is not a completion.
-
-    Args:
-        model: The model underneath.
-    """
+    """Passes on everything that is not a completion."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model

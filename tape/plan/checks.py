@@ -31,12 +31,7 @@ class NotInLanguageError(Exception):
 
 
 class ProgramChecker:
-    """Checks the statements of one program, and gives the arguments of calls their names.
-
-    Args:
-        words: What may be called.
-        defined: The names that have a value already.
-    """
+    """Checks the statements of one program, and gives the arguments of calls their names."""
 
     def __init__(self, words: Vocabulary, defined: Iterable[str] = ()) -> None:
         self._words, self.defined = words, set(defined)
@@ -196,11 +191,7 @@ class ProgramChecker:
 
     @staticmethod
     def _name_arguments(node: ast.Call, name: str, parameters: Sequence[Parameter], *, again: bool = False) -> None:
-        """Give positional arguments their names, in the order of the parameters.
-
-        Raises:
-            RefusedError: One is unknown, there twice or missing.
-        """
+        """Give positional arguments their names, in the order of the parameters."""
         known = [parameter.name for parameter in parameters]
         listed = f"{name}({', '.join(known)})"
         if len(node.args) > len(known):

@@ -26,15 +26,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def hint(failure: str, line: str, words: Vocabulary, lines: str = "", results: str = "") -> str:
-    """What may help after a failure of a line; empty for nothing.
-
-    Args:
-        failure: Why it has failed.
-        line: The line.
-        words: What may be called.
-        lines: The lines that were run.
-        results: What they came to.
-    """
+    """What may help after a failure of a line; empty for nothing."""
     tools = words.tools.values()
     if failure == NO_LIST:
         lists = [tool.name for tool in tools if tool.returns.startswith("list")]

@@ -146,11 +146,7 @@ class _Reading:
                 return
 
     def _read(self, node: ast.stmt) -> tuple[str, ast.expr]:
-        """The target and the value of a statement.
-
-        Raises:
-            RefusedError: It is not of the language.
-        """
+        """The target and the value of a statement."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.checker.expression(value)
@@ -231,11 +227,7 @@ _BETWEEN = (
 
 
 def _parsed(text: str) -> list[ast.stmt]:
-    """The statements of a logical line.
-
-    Raises:
-        RefusedError: It is no Python.
-    """
+    """The statements of a logical line."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes such as "\d", which are texts like others

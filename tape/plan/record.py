@@ -160,11 +160,7 @@ class CallRecord:
         return known[0] if known else earlier[-1] if earlier and not again else None
 
     def _pure(self, name: str, arguments: Mapping[str, Any], used: set[int]) -> int:
-        """The first call of the same since something has changed for the program; a failed one counts for its request.
-
-        Raises:
-            NotMadeError: There is none.
-        """
+        """The first call of the same since something has changed for the program; a failed one counts a request."""
         before = [number for number, made in enumerate(self.made[: self.since]) if made.changes]
         changed = max([*before, *used], default=-1)
         wanted = key_of(dict(arguments))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from tape.protocols.parts import Part
-from tape.protocols.predicates import Feature, Predicate
+from tape.protocols.predicates import Predicate
 from tape.protocols.types import Action, State
 
 Beliefs: TypeAlias = Callable[[State, Sequence[Predicate]], Awaitable[Mapping[Predicate, float]]]
@@ -72,15 +72,6 @@ class EpisodeHooks(Part):
         """The identity of what is assumed in a state."""
         del state
         return ""
-
-    def features(self, predicate: Predicate) -> Sequence[Feature]:
-        """The kinds of the things in a predicate, by which learned rules transfer between tasks; else its arguments.
-
-        They are in any order, and the same in all tasks of the environment.
-        """
-        return [(f"argument {n}", argument) for n, argument in enumerate(predicate.args, 1)] or [
-            ("predicate", predicate.name)
-        ]
 
     # --- which differences matter ---------------------------------------------------------------
 

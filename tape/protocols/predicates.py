@@ -25,9 +25,6 @@ class Predicate(NamedTuple):
         return f"{self.name}({', '.join(self.args)})"
 
 
-Feature: TypeAlias = tuple[str, ...]
-"""A feature of a predicate's context: a kind, not a single thing, for instance ``("object", "apple")``."""
-
 Assignment: TypeAlias = Mapping[Predicate, bool]
 """Known or required values of some predicates; the others are unknown or do not matter."""
 

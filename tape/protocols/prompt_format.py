@@ -155,7 +155,7 @@ class PromptFormat:
         raise self._lacks("score_request")
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask which path is best (the LM-selector ablation), by a :class:`OneOf` with one option per path.
+        """Ask which path is best, by a :class:`OneOf` with one option per path; only an ablation asks that.
 
         The prompt has the paths with their scores and costs (:func:`offered_text`), unless the model can read only the
         prompts it was trained on.
@@ -179,19 +179,6 @@ class PromptFormat:
         """Read the thought and the action."""
         del state, text
         raise self._lacks("read_act")
-
-    def read_intention(self, thought: str) -> Action | None:
-        """The next action that a thought announces, for error analysis (TAPE appendix G.1), without a model.
-
-        Args:
-            thought: A thought of :meth:`read_act`; or a whole answer that it could not read.
-
-        Returns:
-            The intended action, which may differ from the written one; None if the thought names none, or does not
-            say which of several comes next.
-        """
-        del thought
-        return None
 
     # --- predictions: not used if the domain declares outcomes -----------------------------------
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from tape.errors import InvalidOutputError, TapeError, UnknownNameError
 from tape.lm.base import OneOf, Request
 from tape.lm.reading import Reading
-from tape.protocols.prompt_format import OfferedPath, PromptFormat
+from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.types import Action, Plan, State
 
 R = TypeVar("R")
@@ -36,7 +35,7 @@ class RoleCase:
     """One request with a known answer.
 
     Attributes:
-        role: As :attr:`tape.lm.base.Request.role`: ``plan``, ``act``, ``next``, ``rollout``, ``score``, ``select``,
+        role: As :attr:`tape.lm.base.Request.role`: ``plan``, ``act``, ``next``, ``rollout``, ``score``,
             ``project`` (reading a text), ``answer`` and further roles of an environment.
         id: Unique within environment and role.
         request: A request of the environment's prompt format, for one greedy answer.
@@ -121,44 +120,6 @@ def choice_case(role: str, name: str, request: Request, truth: str) -> RoleCase:
 
     judge = judged_by(read, lambda found: found == truth or f"said {found}, is {truth}")
     return RoleCase(role, name, request, judge, truth, 1 / len(options))
-
-
-def select_case(
-    name: str,
-    form: PromptFormat,
-    state: State,
-    paths: Sequence[OfferedPath],
-    remaining: Mapping[str, int],
-    rng: random.Random,
-) -> RoleCase:
-    """A case of paths in a random order; the first of the given ``paths`` is the best."""
-    order = rng.sample(range(len(paths)), len(paths))
-    request = form.select_request(state, [paths[i] for i in order], remaining)
-    return choice_case("select", name, request, str(order.index(0) + 1))
-
-
-def offered_path(
-    actions: Sequence[Action],
-    nodes: Sequence[str],
-    scores: Sequence[float] = (),
-    *,
-    goal: bool = True,
-    confidence: float = 1.0,
-    cost: Mapping[str, int] | None = None,
-) -> OfferedPath:
-    """A path as the engine shows it.
-
-    Without ``scores`` every path ends equally, so that the model must judge the actions. Without ``cost`` it costs a
-    step per action.
-    """
-    alike = (*(0.1 for _ in actions[1:]), 1.0)
-    needs = {"steps": len(actions)} if cost is None else cost
-    return OfferedPath(tuple(actions), tuple(nodes), tuple(scores) or alike, goal, confidence, needs)
-
-
-def numbered_nodes(number: int, actions: Sequence[Action]) -> list[str]:
-    """Names of nodes that only the path of this number has."""
-    return [f"s{number}{step}" for step, _ in enumerate(actions, 1)]
 
 
 def chat_only(prompts: str) -> None:

@@ -205,7 +205,7 @@ class EnvironmentConformance:
                 *(partial(prompt_format.act_request, state, REMAINING, action, [action]) for action in actions),
                 lambda f=prompt_format, s=state: f.score_request(s)[0],  # type: ignore[misc]
             ]
-            if len(actions) > 1:
+            if len(actions) > 1 and type(prompt_format).select_request is not PromptFormat.select_request:
                 paths = [OfferedPath((a,), (f"s{i}",), (0.0,), False, 1.0, REMAINING) for i, a in enumerate(actions)]
                 builders.append(partial(prompt_format.select_request, state, paths, REMAINING))
             if environment.domain.outcomes is None:
@@ -246,7 +246,6 @@ class EnvironmentConformance:
             readers: dict[str, Callable[[str], Any]] = {
                 "plan": partial(prompt_format.read_plan, state),
                 "act": partial(prompt_format.read_act, state),
-                "intention": prompt_format.read_intention,
             }
             if environment.domain.outcomes is None:
                 readers["next"] = partial(prompt_format.read_next, state)
@@ -355,7 +354,6 @@ def _check_read(role: str, found: Any) -> None:
     expected: Mapping[str, Callable[[Any], bool]] = {
         "plan": lambda plan: isinstance(plan, Plan) and all(isinstance(action, str) for action in plan.actions),
         "act": lambda pair: [type(part) for part in pair] == [str, str],
-        "intention": lambda action: action is None or isinstance(action, str),
         "rollout": lambda states: isinstance(states, list),
     }
     assert expected.get(role, lambda state: hash(state) == hash(state))(found), (role, found)

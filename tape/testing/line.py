@@ -16,11 +16,7 @@ LEFT, RIGHT = "left", "right"
 
 
 class LineDomain(Domain):
-    """Cells 0 to ``last``; a state is a cell.
-
-    Args:
-        last: The goal.
-    """
+    """Cells 0 to ``last``; a state is a cell."""
 
     deterministic = True
 
@@ -51,11 +47,7 @@ class LineDomain(Domain):
 
 
 class LineFormat(PromptFormat):
-    """Prompts of a few words: ``line LAST at CELL ROLE ...``.
-
-    Args:
-        domain: The line.
-    """
+    """Prompts of a few words: ``line LAST at CELL ROLE ...``."""
 
     def __init__(self, domain: LineDomain) -> None:
         self._domain = domain
@@ -120,11 +112,6 @@ class LineFormat(PromptFormat):
         if text.strip() not in (LEFT, RIGHT):
             raise InvalidOutputError(f"{text[:80]!r} is no direction")
         return "", text.strip()
-
-    def read_intention(self, thought: str) -> Action | None:
-        """The only direction that is named."""
-        named = {word for word in thought.split() if word in (LEFT, RIGHT)}
-        return named.pop() if len(named) == 1 else None
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best path."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
-from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import OneOf, Request
-from tape.methods.cgdp.prompts.format import Extracted, MoveKind, NextMove, SearchFormat, Verdict
+from tape.errors import InvalidOutputError
+from tape.lm.base import Request
+from tape.methods.cgdp.prompts.format import Extracted, MoveKind, NextMove, SearchFormat
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols import Action, Environment, State, Task
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
@@ -93,19 +93,10 @@ class SearchConformance(EnvironmentConformance):
                         partial(prompts.extract_request, view, passages),
                         partial(prompts.curate_request, view),
                     ]
-                if gated := _has_gate(prompts, view):
-                    builders += [
-                        partial(prompts.gate_request, view, ["a query: a title"], "neutral"),
-                        partial(prompts.gate_request, view, [], "conservative"),
-                    ]
                 for build in builders:
                     request, again = build(), build()
                     assert request.prompt
                     assert request.fingerprint("model") == again.fingerprint("model")
-                if gated:
-                    gate = prompts.gate_request(view, [], "neutral").constraint
-                    assert isinstance(gate, OneOf)
-                    assert {prompts.read_gate(option) for option in gate.options} == set(get_args(Verdict))
 
     def test_garbage_is_read_or_refused(self, some: list[Task]) -> None:
         """Readers return their type or raise `InvalidOutputError`, for every text."""
@@ -119,8 +110,6 @@ class SearchConformance(EnvironmentConformance):
                     ),
                     (partial(prompts.read_answer, view), lambda found: isinstance(found, str)),
                 ]
-                if _has_gate(prompts, view):
-                    readers.append((prompts.read_gate, lambda found: found in get_args(Verdict)))
                 if view.belief is not None:
                     readers += [
                         (partial(prompts.read_extract, view, passages), lambda found: isinstance(found, Extracted)),
@@ -158,15 +147,6 @@ def searched(environment: Environment) -> SearchTask:
 def _as_search_format(prompts: Any) -> SearchFormat:
     assert prompts.version
     return prompts  # type: ignore[no-any-return]
-
-
-def _has_gate(prompts: SearchFormat, view: View) -> bool:
-    """Whether the format has the gate, the one role that it may refuse with a `ConfigError`."""
-    try:
-        prompts.gate_request(view, [], "neutral")
-    except ConfigError:
-        return False
-    return True
 
 
 def _views(question: str, passages: tuple[Passage, ...]) -> list[View]:

@@ -53,10 +53,6 @@ class Made:
 async def make(item: Tool, arguments: Mapping[str, Any]) -> Made:
     """Call a tool's function, plain or asynchronous, and write its result as JSON.
 
-    Args:
-        item: The tool.
-        arguments: All that the function takes.
-
     Raises:
         KeyboardInterrupt: Ctrl-C.
         asyncio.CancelledError: The episode is to end. A note names what was left behind.
@@ -94,11 +90,7 @@ def attempt(call: Callable[[], Made]) -> Made:
 
 
 def _failed(error: BaseException) -> Made:
-    """The failure that an exception is.
-
-    Raises:
-        KeyboardInterrupt: It is Ctrl-C.
-    """
+    """The failure that an exception is."""
     if is_ctrl_c(error):
         raise error
     text = str(error) if isinstance(error, ToolFailedError) else error_text(error)

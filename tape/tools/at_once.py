@@ -66,11 +66,7 @@ class ResultsAtOnce(CallsAtOnce):
 
     @abstractmethod
     def _find(self, call: Call) -> Tool:
-        """The tool of a call.
-
-        Raises:
-            InvalidCallError: There is none.
-        """
+        """The tool of a call."""
 
     @abstractmethod
     def _first(self) -> int:
@@ -180,13 +176,7 @@ class ResultsAtOnce(CallsAtOnce):
 
 
 class ToolCallsAtOnce(ResultsAtOnce):
-    """Runs calls of one environment at once, which take the results that they name.
-
-    Args:
-        domain: Its domain.
-        state: Returns its state.
-        make: Makes a call.
-    """
+    """Runs calls of one environment at once, which take the results that they name."""
 
     def __init__(self, domain: ToolDomain, state: Callable[[], ToolState], make: Make) -> None:
         super().__init__()

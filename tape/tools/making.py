@@ -169,7 +169,7 @@ def tool(
         timeout: Seconds after which a call is given up; a plain function is left behind in its thread.
         thread: ``"caller"`` for a plain function that uses what belongs to the playing thread, such as a connection of
             ``sqlite3``. Such a call cannot be given up, and other agents of the event loop wait for it.
-        takes: For a typed tool (:mod:`tape.tools.typed`) the types of data of its parameters; a text is one type.
+        takes: For a typed tool, of which chains are made, the types of data of its parameters; a text is one type.
         gives: For a typed tool the type of data that it gives.
         state: What it does with the environment's states, ``"read"`` or ``"write"`` by their names; a parameter of
             each name gets it (:mod:`tape.tools.copies`). One that only reads is pure.

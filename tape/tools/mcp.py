@@ -175,11 +175,7 @@ def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:
-    """One tool: the server's ``name``, which is ``called`` so here, ``KIND`` or ``KIND.VARIANT``.
-
-    Raises:
-        ToolError: It cannot be offered.
-    """
+    """One tool: the server's ``name``, which is ``called`` so here, ``KIND`` or ``KIND.VARIANT``."""
     kind, _, variant = called.partition(".")
     cost = declared["costs"].get(name) or amounts({})
     others = server.by_folder
@@ -236,14 +232,7 @@ def effects(hints: Any, pure: bool | None, destructive: bool | None) -> tuple[bo
 
 
 class _Server:
-    """A server, from its start to its end.
-
-    Args:
-        command: The program and its arguments.
-        env: Its environment variables.
-        cwd: Where it runs.
-        call_seconds: How long a call may take.
-    """
+    """A server, from its start to its end."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str] | None, cwd: str | Path | None, call_seconds: float

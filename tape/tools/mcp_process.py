@@ -25,11 +25,7 @@ _POLL_SECONDS = 0.01
 
 
 class ServerProcess:
-    """A running server and its process group.
-
-    Args:
-        process: The process, the leader of its group, with pipes.
-    """
+    """A running server and its process group."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process

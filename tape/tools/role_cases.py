@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tape.protocols.prompt_format import OfferedPath
-from tape.protocols.role_cases import RoleCase, choice_case, offered_path
-from tape.tools.calls import Call, answer
+from tape.protocols.role_cases import RoleCase, choice_case
+from tape.tools.calls import Call
 from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.state import ToolState
 
@@ -65,19 +64,6 @@ def python_text(value: Any) -> str:
 
 
 def score_case(name: str, form: ProgramFormat, calls: Sequence[Call], *, good: bool) -> RoleCase:
-    """A case of calls after which the last result is the answer.
-
-    Args:
-        name: The case's id.
-        form: Asks for the score.
-        calls: Those of the plan.
-        good: Whether they answer the question.
-    """
+    """A case of calls after which the last result is the answer."""
     request, _ = form.score_request(replace(state_after(calls), answer=f"#{len(calls)}"))
     return choice_case("score", name, request, "right" if good else "wrong")
-
-
-def offered_calls(calls: Sequence[Call]) -> OfferedPath:
-    """Calls and the answer as the engine shows them; every path ends alike, so that the model has to judge."""
-    actions = [*(made.text for made in calls), answer(f"#{len(calls)}").text]
-    return offered_path(actions, [*(f"{i} results" for i in range(1, len(actions))), "answered"])

@@ -24,7 +24,6 @@ from tape.tools.copies.base import Use
 from tape.tools.cost import by_table, plain
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.state import Exact
-from tape.tools.variants import ToolVariant
 
 Thread = Literal["own", "caller"]
 """Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or
@@ -62,7 +61,7 @@ class Tool:
         thread: Where a plain function is called (:data:`Thread`). ``caller``: in the thread that has called
             ``agent.run``, or that runs the event loop of ``agent.arun``; such a call cannot be given up.
         loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
-        takes: The types of data that it takes, one for each parameter in order (:mod:`tape.tools.typed`).
+        takes: The types of data that it takes, one for each parameter in order; chains are made by them.
         gives: The type of data that it gives; empty where it is not typed.
         state: What it does with the states of the environment, by their names (:mod:`tape.tools.copies`).
         dry_run: What is called in its place on a copy; True: the function itself may be, without a state.
@@ -242,10 +241,6 @@ class Tool:
             text = text or json.dumps(result, ensure_ascii=False)
         return _checked(self.cost.actual(arguments, Answer(text, result, rng))) + STEP
 
-    def as_variant(self) -> ToolVariant:
-        """Price and quality alone."""
-        return ToolVariant(self.variant, self.worst, self.quality)
-
     @property
     def is_open(self) -> bool:
         """Whether it takes arguments of any name beside those that it lists."""
@@ -304,11 +299,7 @@ class Tool:
 
 
 def _checked(amounts: Any) -> Resources:
-    """An amount as a cost gives it.
-
-    Raises:
-        ToolError: It is none, or no credible amount.
-    """
+    """An amount as a cost gives it."""
     if not isinstance(amounts, Resources):
         raise ToolError(f"a cost is given as Resources, not as {type(amounts).__name__}")
     for kind in amounts:

@@ -43,13 +43,11 @@ class ScheduledEvent(DescribedEvent):
 
     Attributes:
         done: They have run; else they are planned.
-        reason: Why it was planned anew; empty for the first plan, and once they have run.
         calls: The calls.
     """
 
     type: ClassVar[str] = "scheduled"
     done: bool
-    reason: str = ""
     calls: list[ScheduledCall]
 
     def description(self) -> str:
@@ -58,7 +56,6 @@ class ScheduledEvent(DescribedEvent):
         end = max((call.end for call in self.calls), default=0)
         first = f"{'calls made' if self.done else 'calls planned'} at once: {end / 1000:g} s"
         lines = [f"{first}, critical path {chain}" if chain else first]
-        lines += [f"  because {self.reason}"] if self.reason else []
         spans = [(f"{call.start / 1000:g} to {call.end / 1000:g} s", call) for call in self.calls]
         wide = max((len(span) for span, _ in spans), default=0)
         lines += [f"  {span:>{wide}}  {call.name}{'  critical' if call.critical else ''}" for span, call in spans]

@@ -114,11 +114,7 @@ class ActionType:
 
 
 class Actions:
-    """All actions of a world.
-
-    Args:
-        found: Its kinds of actions, at least one.
-    """
+    """All actions of a world."""
 
     def __init__(self, found: Sequence[ActionType]) -> None:
         self.types = {item.name: item for item in found}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -160,11 +159,7 @@ class WorldFormat(PromptFormat):
         return Plan(tuple(read), valid=whole and 1 <= len(actions) <= self._longest_plan)
 
     def _read(self, item: Any) -> Action:
-        """An action from its JSON, or from its text.
-
-        Raises:
-            InvalidOutputError: It is none.
-        """
+        """An action from its JSON, or from its text."""
         try:
             if isinstance(item, str):
                 return self._actions.canonical(item)
@@ -281,21 +276,6 @@ class WorldFormat(PromptFormat):
         data = json_object(text)
         thought = data.get("thought", "")
         return cut(thought if isinstance(thought, str) else "", 4 * LONGEST_THOUGHT), self._read(data.get("action"))
-
-    def read_intention(self, thought: str) -> Action | None:
-        """The only action that a thought writes out, as in ``Walk(to="mill")``; None where it writes several."""
-        found = set()
-        for match in self._written_out.finditer(thought.replace('\\"', '"')):
-            try:
-                found.add(self._read(match[0]))
-            except InvalidOutputError:
-                continue
-        return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def _written_out(self) -> re.Pattern[str]:
-        names = "|".join(sorted(self._actions.types, key=len, reverse=True))
-        return re.compile(rf'\b(?:{names})\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""

@@ -23,6 +23,7 @@ from envs.repo_qa.plugin import PLUGIN as REPO_QA
 from envs.scienceworld.plugin import PLUGIN as SCIENCEWORLD
 from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from envs.tool_chains.plugin import PLUGIN as TOOL_CHAINS
+from envs.tool_chains.typed.domain import TypedDomain, as_action, as_typed
 from envs.travelplanner.domain import TripDomain, as_state
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from envs.travelplanner.proposal import first_complete
@@ -33,7 +34,6 @@ from tape.plugins import load, names
 from tape.protocols import Action, Environment, EnvironmentPlugin, State, prompt_version
 from tape.testing import EnvironmentConformance, SearchConformance
 from tape.tools.calls import answer, call
-from tape.tools.typed.domain import TypedDomain, as_action, as_typed
 from tests.envs.scienceworld.recorded import recorded
 from tests.tape.analysis.probe.models import LinePlugin
 

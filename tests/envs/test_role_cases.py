@@ -95,16 +95,16 @@ def test_nothing_is_asked_after_the_time_is_up_or_of_several_roles_at_once() -> 
 
 
 def test_judges_of_plans_acts_and_choices_give_the_reason() -> None:
-    [plan], [act], [select] = (cases("sokoban", role, 1) for role in ("plan", "act", "select"))
+    [plan], [act], [score] = (cases("sokoban", role, 1) for role in ("plan", "act", "score"))
     assert plan.judge('{"thought": "", "actions": ["sing"]}').valid is False
     assert "not a whole plan" in plan.judge('{"thought": "", "actions": ["sing"]}').why
     other = plan.judge('{"thought": "", "actions": ["left", "right"]}')
     assert (other.valid, other.right, other.why) == (True, False, "L; R")
     assert act.judge('{"thought": "", "action": "sing"}').valid is False
-    assert select.judge("7").why == "none of the options: '7'"
-    assert select.judge(f" {select.ideal}\n") == JudgedAnswer(True, True, "")
-    wrong = next(option for option in "123" if option != select.ideal)
-    assert select.judge(wrong) == JudgedAnswer(True, False, f"said {wrong}, is {select.ideal}")
+    assert score.judge("7").why == "none of the options: '7'"
+    assert score.judge(f" {score.ideal}\n") == JudgedAnswer(True, True, "")
+    wrong = next(option for option in ("solved", "possible", "hopeless") if option != score.ideal)
+    assert score.judge(wrong) == JudgedAnswer(True, False, f"said {wrong}, is {score.ideal}")
 
 
 def test_cases_for_general_models_have_no_other_prompts() -> None:

@@ -9,16 +9,16 @@ import pytest
 from envs.gsm_hard.generator import problem_set
 from envs.musique.corpus import load_questions
 from envs.musique.plugin import PLUGIN as MUSIQUE
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.cli import main
 from tape.lm.base import LanguageModel
 from tape.methods.sdp.adapters import require_adapter
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.runner.directory import RunDirectory
 from tests.envs.tool_scripts import arithmetic_script, look_up_script
 
 
 def test_questions_are_played_under_the_papers_caps() -> None:
-    options = {"data": None, "questions": "dev", "tightness": "tight", "embeddings": None, "reader": "lm"}
+    options = {"data": None, "questions": "dev", "tightness": "tight", "reader": "lm"}
     adapter = require_adapter(MUSIQUE.make(MUSIQUE.tasks(options)[0]))
     assert (adapter.caps.attempts, adapter.caps.replans, adapter.caps.steps) == (3, 2, 25)
 

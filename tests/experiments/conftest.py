@@ -10,7 +10,7 @@ import pytest
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.state import Level
 from experiments.harness import matrix, register
-from tape.show.plots import Plot
+from experiments.harness.plots import Plot
 
 STAND_INS = {"easy-fresh": "easy", "hard-fresh": "hard-dev", "hard-test": "hard-dev"}
 
@@ -47,5 +47,5 @@ def undrawn() -> Iterator[None]:
             file.write_bytes(repr(plot).encode())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tape.show.document.draw", write)
+        patch.setattr("experiments.harness.document.draw", write)
         yield

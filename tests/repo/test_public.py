@@ -35,7 +35,7 @@ def value_of(module: str, name: str) -> Any:
     [
         "tape",
         "tape.tools",
-        "tape.tools.typed",
+        "envs.tool_chains.typed",
         "tape.tools.copies",
         "tape.world",
         "tape.choice",

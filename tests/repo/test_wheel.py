@@ -28,7 +28,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 ASKS = {
     "local": "load('tape.models', 'bundled')('nano')", "gguf": "load('tape.models', 'gguf')('a-file.gguf')",
     "smollm2": "load('tape.models', 'smollm2')('')", "solvers": "__import__('solvers').get('cp-sat')",
-    "sokoban": "__import__('envs.sokoban.gym_env')", "plots": "at('tape.show.plots').draw(None, [])",
+    "plots": "at('tape.plugins').require_extra('plots', 'matplotlib', what='it')",
     "search": "at('envs.search').bm25([at('envs.search').Passage('1', 'A title', 'a text')])",
     "dense": "at('envs.search').dense([at('envs.search').Passage('1', 'A title', 'a text')])",
     "ray": "at('tape.runner.workers').open_pool('ray:local')", "openai": "load('tape.models', 'vllm')('a-model')",

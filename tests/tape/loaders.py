@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from experiments.studies.sdp.revalidation import checked, revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.budget import Resources
 from tape.choice.graph import PlanGraph
 from tape.cli import main
-from tape.engine.settings import TapeConfig
-from tape.errors import ConfigError
 from tape.lm import bundled
 from tape.lm.base import OneOf, Request
 from tape.lm.cache import CachedLM
@@ -23,12 +23,6 @@ from tape.lm.hf import trained_on
 from tape.lm.price_table import PriceTable
 from tape.lm.registry import open_backend
 from tape.lm.scripted import ScriptedLM
-from tape.methods.aec.calibration import IsotonicCalibration
-from tape.methods.aec.overrides import Override, OverrideRule, Overrides
-from tape.methods.sdp.revalidation import checked, revalidate
-from tape.methods.sdp.trajectory import CertifiedTrajectory
-from tape.protocols.predicates import Predicate
-from tape.reading import read_text
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import RunJournal
@@ -103,16 +97,6 @@ def _prices(folder: Path) -> Path:
     models = {"openai:a": {"prompt": "0.15", "completion": 0.6}, "hf:b": {"prompt": 1, "completion": "2"}}
     head = {"schema": 1, "date": "2026-01-31", "source": "somewhere", "per_tokens": 1000000}
     return _text(folder / "prices.json", json.dumps({**head, "models": models}))
-
-
-def _calibration(folder: Path) -> Path:
-    made = IsotonicCalibration(((0.1, 0.1, 0.0), (0.4, 0.4, 0.5), (0.9, 0.9, 1.0)), 4)
-    return _text(folder / "calibration.json", made.to_json() + "\n")
-
-
-def _rules(folder: Path) -> Path:
-    rule = OverrideRule("in", (("place", "fridge"), ("thing", "book")), False)
-    return _text(folder / "rules.json", Overrides((Override(rule, 4, 4),)).to_json() + "\n")
 
 
 def _script(folder: Path) -> Path:
@@ -194,15 +178,6 @@ def _trajectory_checked(file: Path) -> object:
     return revalidate(found), checked(found)
 
 
-def _calibration_read(file: Path) -> object:
-    return IsotonicCalibration.from_json(read_text(file, error=ConfigError), str(file))(0.5)
-
-
-def _rules_read(file: Path) -> object:
-    rules = Overrides.from_json(read_text(file, error=ConfigError), str(file))
-    return rules.to_json(), rules.mu(Predicate("in", ("book", "fridge")), (("place", "fridge"),), 0.5)
-
-
 def _played(file: Path) -> object:
     model = open_backend(f"scripted:{file}")
     return asyncio.run(model.generate([Request("a", 5, n=2)]))
@@ -269,10 +244,6 @@ LOADERS: dict[str, Loader] = {
     "ledger of a run": Loader(_ledger, lambda file: RunJournal(file, Resources()).close()),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
-    "calibration": Loader(_calibration, _calibration_read),
-    "calibration in settings": Loader(_calibration, lambda file: TapeConfig.make(aec={"calibration": str(file)})),
-    "rules": Loader(_rules, _rules_read),
-    "rules in settings": Loader(_rules, lambda file: TapeConfig.make(aec={"learned_rules": str(file)})),
     "script": Loader(_script, _played),
     "card of a model": Loader(_bundled, _card),
     "recipe of a model": Loader(_recipe, trained_on),

@@ -63,7 +63,6 @@ def _add(name: str, found: PromptFormat, state: State, actions: Sequence[Action]
     """Every reader of a format that answers are asked for, or all that it has."""
     PARSERS[f"{name} plan"] = partial(found.read_plan, state)
     PARSERS[f"{name} act"] = partial(found.read_act, state)
-    PARSERS[f"{name} intention"] = found.read_intention
     if unasked or found.rollout_request(state, actions) is not None:
         PARSERS[f"{name} rollout"] = partial(found.read_rollout, state, actions)
         PARSERS[f"{name} next"] = partial(found.read_next, state)

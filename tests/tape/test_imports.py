@@ -10,7 +10,7 @@ import tape
 
 EXTRA = (
     *("tape.methods.aec", "tape.methods.cgdp", "tape.methods.sdp"),
-    *("tape.lm.hosted", "tape.show.draw", "tape.show.plots", "matplotlib"),
+    *("tape.lm.hosted", "tape.show.draw", "matplotlib"),
 )
 """What a plain TAPE episode of a local model has no use for."""
 COMPILING = {"outlines", "outlines_core", "sympy", "transformers", "triton"}

@@ -17,7 +17,6 @@ _ASKS = {
     "next": "The state after one action.",
     "rollout": "The states along a plan, in one answer.",
     "score": "What a state is worth. The engine compares the probabilities of the options.",
-    "select": "Which of several plans is best (the LM-selector ablation).",
     "answer": "The answer at a limit, when no more actions can be taken.",
     "project": "What a text says that an action has brought.",
     "propose": "SDP: a chain of subgoals.",

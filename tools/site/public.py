@@ -94,9 +94,8 @@ PUBLIC: Mapping[str, Page] = {
         )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")
         | _of(
-            "tape.tools.typed",
-            "TypedEnvironment Change Chain Chains PlanningError cheapest_chains load_tools CallPlan call_plan"
-            " RanTogether run_together arun_together",
+            "envs.tool_chains.typed",
+            "TypedEnvironment Change Chain Chains PlanningError cheapest_chains load_tools",
         ),
     ),
     "environments": Page(

@@ -74,16 +74,3 @@ def asked() -> Iterator[tuple[str, str, Request, str]]:
         prompts.answer_request(known),
         json.dumps({"evidence": "Ada was born in Tarn. Its mayor is Otto Lind.", "answer": "Otto Lind"}),
     )
-    yield (
-        "unresolved",
-        "`--interventions gap_stop`, before a search stops by itself.",
-        prompts.unresolved_request(notes),
-        json.dumps({"missing": ["Who is the mayor of Tarn?"]}),
-    )
-    for style in ("conservative", "neutral"):
-        yield (
-            f"gate, {style}",
-            f"`--gate lm_{style}`.",
-            prompts.gate_request(begun, ("Ada born: Ada", "Ada birthplace: Ada"), style),
-            "QUERY_STALE",
-        )

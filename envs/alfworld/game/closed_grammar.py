@@ -55,10 +55,6 @@ _FORMS = "a variable, its " + ", ".join(ATTRIBUTES) + ", `or` between them, or `
 def check_grammar(text: str, source: str) -> Mapping[str, str]:
     """Check the grammar of a game.
 
-    Args:
-        text: As it stands in the file.
-        source: The file, for messages.
-
     Returns:
         The template of every action's command, by the action's name in lower case.
 

@@ -37,7 +37,6 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import OneOf, Regex, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import OfferedPath
 
 MOST_PLANNED = 24
 """Most commands of a plan."""
@@ -49,11 +48,7 @@ _SCORES = {f"{n} ": score_of_steps(n) for n in range(MOST_STEPS + 1)}
 
 
 class AlfworldFormat(PlaceBeliefs):
-    """The prompts of the bundled household models, beliefs about what is unseen among them.
-
-    Args:
-        domain: The game.
-    """
+    """The prompts of the bundled household models, beliefs about what is unseen among them."""
 
     def __init__(self, domain: AlfworldDomain) -> None:
         self._domain, self._layout = domain, domain.layout
@@ -179,16 +174,6 @@ class AlfworldFormat(PlaceBeliefs):
         if not whole or len(commands) != 1:
             raise InvalidOutputError(f"expected one command, got {text[:80]!r}")
         return "", with_place(here, commands[0], here.at).text
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """The plan query again, with the paths as the only admissible answers.
-
-        The bundled model was trained on no prompt with scores or costs of plans, nor on what is left.
-        """
-        del remaining
-        options = tuple(self._text(self._words(path.actions)) for path in paths)
-        most = max(len(option.split()) for option in options) + 1
-        return Request(self._prompt(state, [PLAN, ARROW]), most, constraint=OneOf(options), role="select")
 
     # --- beliefs ----------------------------------------------------------------------------
 

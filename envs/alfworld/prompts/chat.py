@@ -23,7 +23,7 @@ from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, number_request, offered_text, states_along
+from tape.protocols.prompt_format import Examples, asked, states_along
 from tape.reading import parsed
 
 MOST_COUNTED = 12
@@ -91,11 +91,7 @@ class AlfworldChatFormat(PlaceBeliefs):
         return Plan(tuple(c.text for c in placed(here, commands)), valid=whole and bool(commands))
 
     def _command(self, state: Knowledge, text: str) -> AlfworldCommand:
-        """The command that a text is, on things of this house, by kind.
-
-        Raises:
-            InvalidOutputError: It is none.
-        """
+        """The command that a text is, on things of this house, by kind."""
         command = read_command(text)
         if command is None:
             raise InvalidOutputError(f"expected a command, got {text[:80]!r}")
@@ -169,11 +165,7 @@ class AlfworldChatFormat(PlaceBeliefs):
         return self._after(as_state(state), text.strip())
 
     def _after(self, state: Knowledge, answer: object, action: Action | None = None) -> Knowledge | None:
-        """The state with the result of a command, which has to be the one given, where one is.
-
-        Raises:
-            InvalidOutputError: It is no result, or none of this command's.
-        """
+        """The state with the result of a command, which has to be the one given, where one is."""
         written, arrow, result = answer.partition(chat_schema.LEADS_TO) if isinstance(answer, str) else ("", "", "")
         command = read_command(written)
         if command is None or not arrow:
@@ -257,12 +249,6 @@ class AlfworldChatFormat(PlaceBeliefs):
         if was_tried(here, command) and not all(was_tried(here, choice) for choice in choices):
             raise InvalidOutputError(f"{command.text!r} was tried in this very state, to no use")
         return answer.thought, command.text
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask for the number of the best plan."""
-        listed = offered_text(paths, remaining)
-        ask = f"Which of these plans ends the task within the steps left?\n{listed}\nAnswer with its number."
-        return number_request(self._messages("select", as_state(state), ask, remaining), paths)
 
     # --- beliefs ----------------------------------------------------------------------------
 

@@ -17,11 +17,7 @@ from tape.reading import parsed
 
 
 class ChatMind:
-    """Implements decomposer, reader and verifier with chat messages (:mod:`envs.hotpotqa.minds.chat_prompts`).
-
-    Args:
-        tools: The model.
-    """
+    """Implements decomposer, reader and verifier with chat messages (:mod:`envs.hotpotqa.minds.chat_prompts`)."""
 
     how: ClassVar[How] = "lm"
     answers_by: ClassVar[How] = "lm"

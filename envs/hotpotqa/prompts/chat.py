@@ -18,7 +18,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
-from tape.protocols.prompt_format import OfferedPath, PromptFormat, number_request, offered_text, turns
+from tape.protocols.prompt_format import PromptFormat, turns
 from tape.protocols.search import Passage
 from tape.reading import parsed
 from tape.tools.results import filler
@@ -29,11 +29,7 @@ _SCORES = {"good": 1.0, "poor": 0.1}
 
 
 class ChatQaFormat(PromptFormat):
-    """Chat messages for general models.
-
-    Args:
-        setting: How the question is played.
-    """
+    """Chat messages for general models."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -142,12 +138,3 @@ class ChatQaFormat(PromptFormat):
             InvalidOutputError: It cannot be read.
         """
         return parsed(schema.AnswerAtLimit, text, "no answer").answer.strip()
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask for the number of the best plan."""
-        listed = offered_text(paths, remaining)
-        ask = (
-            "Which of these plans is best: which rests on what the paragraphs state, answers the question and fits "
-            f"what is left?\n{listed}\nAnswer with its number."
-        )
-        return number_request(self._messages(as_state(state), ask, "select", remaining), paths)

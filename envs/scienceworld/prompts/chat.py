@@ -19,7 +19,7 @@ from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text
+from tape.protocols.prompt_format import Examples, PromptFormat, asked
 from tape.reading import parsed
 
 SCORES = {"failed": -1.0, "nothing": 0.0, "little": 0.1, "half": 0.25, "most": 0.4, "complete": 1.0}
@@ -172,14 +172,6 @@ class ScienceChatFormat(PromptFormat):
         del state
         answer = parsed(chat_schema.ScienceActAnswer, text)
         return answer.thought, answer.action
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask for the number of the best plan."""
-        listed = offered_text(paths, remaining)
-        ask = f"Which of these plans completes the task within the steps left?\n{listed}\nAnswer with its number."
-        options = tuple(str(number) for number in range(1, len(paths) + 1))
-        prompt = self._messages("select", state, ask, remaining)
-        return Request(prompt, 3, constraint=OneOf(options), role="select")
 
 
 def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceState:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envs.scienceworld.commands import reach
-from envs.scienceworld.gold import GoldStep, gold_path, position, predicates
+from envs.scienceworld.gold import GoldStep, gold_path, predicates
 from envs.scienceworld.predicates import ShownState
 from envs.scienceworld.prompts import SIMULATED
 from envs.scienceworld.simulated import verdicts
@@ -39,10 +39,6 @@ class SimulatedScienceLM:
     """Implements :class:`tape.lm.base.LanguageModel`.
 
     Equal requests have equal answers, those at temperature 0 whatever their seed.
-
-    Args:
-        rates: Its error rates.
-        name: The string it was opened with.
     """
 
     prompt_format = SIMULATED
@@ -107,13 +103,11 @@ class SimulatedScienceLM:
                 return self._score(prompt, steps, at, rng)
             case "predict":
                 return self._predict(prompt, steps, rng)
-            case "select":
-                return self._select(prompt, steps, request, rng)
             case "propose" | "replan":
                 return json.dumps({"predicates": self._chain(prompt, steps, at, rng)})
             case "realize":
                 return self._realize(prompt, steps, at, rng)
-        roles = ("plan", "act", "next", "score", "select", "propose")
+        roles = ("plan", "act", "next", "score", "propose")
         raise UnknownNameError("role of the simulated model", request.role, roles)
 
     # --- TAPE's roles -----------------------------------------------------------------------
@@ -170,16 +164,6 @@ class SimulatedScienceLM:
         else:
             right = next((word for word, most in _PROGRESS if at <= most * len(steps)), "most")
         return rng.choice(words) if rng.random() < self.rates.predictions else right
-
-    def _select(self, prompt: Prompt, steps: tuple[GoldStep, ...], request: Request, rng: random.Random) -> str:
-        assert isinstance(request.constraint, OneOf)
-        options = request.constraint.options
-        if rng.random() < self.rates.predictions:
-            return rng.choice(options)
-        paths = prompt.numbered()[-len(options) :]
-        plans = [[one.split(" -> ")[0] for one in path.split(" | ")[0].split("; ")] for path in paths]
-        ends = [position(steps, (*prompt.history, *plan), prompt.dropped) for plan in plans]
-        return options[ends.index(max(ends))] if ends else options[0]
 
     def _predict(self, prompt: Prompt, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
         """Whether a predicate holds anywhere on the gold path, with errors."""

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from envs.sokoban.domain import SokobanDomain, as_state
 from envs.sokoban.prompts import chat_text as texts
 from envs.sokoban.prompts.chat_schema import MAX_PLAN, act_model, outcome_model, plan_model, rollout_model
-from envs.sokoban.prompts.intention import announced_move
 from envs.sokoban.state import State
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, OneOf, Request
@@ -25,9 +24,6 @@ from tape.reading import parsed
 RULES = texts.RULES
 
 _ACTIONS = re.compile(r'"actions"\s*:\s*\[((?:\s*"\w*"\s*,?)*)')
-
-_ANSWER = re.compile(r'^\s*\{\s*"thought"\s*:\s*"|"\s*,\s*"action".*$', re.DOTALL)
-"""What is around the thought in an answer that was cut off."""
 
 _SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
 
@@ -152,10 +148,6 @@ class SokobanChatFormat(PromptFormat):
         del state
         answer: Any = parsed(act_model(), text, "no action")
         return answer.thought, texts.MOVES[answer.action]
-
-    def read_intention(self, thought: str) -> Action | None:
-        """The next move that a sentence announces, by the rule of :func:`announced_move`."""
-        return announced_move(_ANSWER.sub("", thought))
 
     def select_request(
         self, state: AbstractState, paths: Sequence[OfferedPath], remaining: Mapping[str, int]

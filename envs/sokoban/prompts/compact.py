@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
@@ -17,7 +16,6 @@ from tape.protocols.prompt_format import OfferedPath, PromptFormat
 
 _SCORE_CHOICE = OneOf(tuple(compact.text([word]) for word in compact.SCORES))
 _SCORE_VALUES = {compact.text([word]): value for word, value in compact.SCORES.items()}
-_THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
 
 
 class CompactFormat(PromptFormat):
@@ -93,11 +91,6 @@ class CompactFormat(PromptFormat):
         if "action:" not in words or words[-1] not in ACTIONS:
             raise InvalidOutputError("expected 'action:' and one of U, D, L, R")
         return " ".join(words[: words.index("action:")]), words[-1]
-
-    def read_intention(self, thought: str) -> Action | None:
-        """``next: push L`` intends ``L``; a thought of any other form intends nothing."""
-        found = _THOUGHT.match(thought)
-        return found[1] if found else None
 
     def select_request(
         self, state: AbstractState, paths: Sequence[OfferedPath], remaining: Mapping[str, int]

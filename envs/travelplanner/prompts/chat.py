@@ -21,7 +21,7 @@ from envs.travelplanner.trip import TripOption, conflicting
 from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, number_request, offered_text, turns
+from tape.protocols.prompt_format import Examples, asked, turns
 from tape.reading import parsed
 
 RULES = """You plan a trip by booking one option for each slot, in the order of the slots, always one of the options
@@ -237,12 +237,6 @@ class ChatTripFormat(TripFormat):
         del state
         read = parsed(_Act, text, "no action")
         return read.thought, read.action.strip()
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask for the number of the best plan."""
-        listed = offered_text(paths, remaining)
-        ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
-        return number_request(self._messages(as_state(state), ask), paths)
 
 
 @cache

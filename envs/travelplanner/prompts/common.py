@@ -11,11 +11,7 @@ from tape.protocols.prompt_format import PromptFormat
 
 
 class TripFormat(PromptFormat):
-    """What is the same for all models.
-
-    Args:
-        domain: The trip.
-    """
+    """What is the same for all models."""
 
     def __init__(self, domain: TripDomain) -> None:
         self._domain, self._trip = domain, domain.trip

@@ -14,7 +14,6 @@ from envs.travelplanner.proposal import first_complete
 from tape.errors import InvalidOutputError
 from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, number_request
 
 _TOKENS = 4000
 _GIVE_UP = "nothing can be booked"
@@ -55,8 +54,3 @@ class DeclaredTripFormat(TripFormat):
         if text == _GIVE_UP:
             raise InvalidOutputError("no option is left")
         return "", text
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """A choice of the number of a plan."""
-        del state, remaining
-        return number_request("select", paths)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.cli import guarded, known, main
+from experiments.harness.document import Section
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
 from experiments.harness.measured import Measured
@@ -23,7 +24,6 @@ from experiments.studies.aec.tables import by_model
 from tape.protocols import Task
 from tape.protocols.domain import require_predicates
 from tape.runner.configurations import Configuration
-from tape.show.document import Section
 
 ALFWORLD = "alfworld"
 SEEN = {"dev": "seen", "test": "unseen"}

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from statistics import fmean
 from typing import Any
 
+from experiments.harness.document import Figure, Section, Table
 from experiments.harness.measured import Measured, Record, count
+from experiments.harness.plots import Panel, Plot, Series, Value
 from experiments.harness.standard import INTERVALS, mean, share
 from experiments.studies.aec.methods import AEC, CAP
 from tape.runner.summary import tokens
-from tape.show.document import Figure, Section, Table
-from tape.show.plots import Panel, Plot, Series, Value
 
 COUNTS = {
     "queries": "queries",

@@ -8,13 +8,13 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
+from experiments.harness.document import Section, Table
 from experiments.harness.matrix import plugin_of, tasks_of
 from experiments.harness.measured import Measured, Record
+from experiments.harness.plots import Value
 from experiments.harness.standard import share
 from experiments.studies.cgdp.methods import HARNESSES
 from tape.protocols.search import UNANSWERABLE
-from tape.show.document import Section, Table
-from tape.show.plots import Value
 from tape.statistics import ALPHA, Paired, holm, paired, success_interval
 
 Of = Callable[[Record], float]

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from experiments.harness.document import Section, Table
 from experiments.harness.measured import Measured, Record
-from tape.methods.sdp.reader import NotSdpError
-from tape.methods.sdp.revalidation import checked, revalidate
-from tape.methods.sdp.trajectory import CertifiedTrajectory
-from tape.show.document import Section, Table
+from experiments.studies.sdp.reader import NotSdpError
+from experiments.studies.sdp.revalidation import checked, revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 
 Plain = dict[str, Any]
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from experiments.harness.cli import guarded, known, main
+from experiments.harness.document import Section
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
@@ -20,7 +21,6 @@ from experiments.studies.sdp.tables import bars, by_group, table
 from experiments.studies.tape.levels import BATCH
 from tape.errors import ConfigError, TapeError
 from tape.runner.configurations import Configuration
-from tape.show.document import Section
 
 
 def configurations(

@@ -7,14 +7,14 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
+from experiments.harness.document import Figure, Section, Table
 from experiments.harness.matrix import SEPARATOR, split
 from experiments.harness.measured import Measured, Record, count
+from experiments.harness.plots import Panel, Plot, Series, Value
 from experiments.harness.standard import INTERVALS, share
 from experiments.studies.sdp.settings import SETTINGS_BY_NAME
 from tape.protocols import Task
 from tape.runner.summary import tokens
-from tape.show.document import Figure, Section, Table
-from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import clustered
 
 _HEAD = ("tasks", "model", "method", "n", "success", "measures", "certified", "rejected", "k >= 2", "replans")

@@ -10,6 +10,7 @@ import sys
 
 from experiments.harness import register
 from experiments.harness.cli import main
+from experiments.harness.document import Figure, Section, Table
 from experiments.harness.experiment import OTHER_LM, Experiment
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
@@ -26,7 +27,6 @@ from experiments.harness.methods import (
 from experiments.harness.standard import SIMULATED, Pair, against, share, signed, success_bars
 from experiments.studies.tape.levels import ADDITIONS, BATCH, HARD, LADDER, OTHER_LEVELS, TAKEN_APART, grid
 from tape.runner.configurations import Configuration
-from tape.show.document import Figure, Section, Table
 
 METHODS = tuple(method for method in EVERYTHING if method is not ALL_STEP)
 """What replanning at every step brings, and costs, figure 3 shows with one model."""

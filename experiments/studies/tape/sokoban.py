@@ -6,12 +6,12 @@ import sys
 from functools import partial
 
 from experiments.harness.cli import main
+from experiments.harness.document import Figure, Section
 from experiments.harness.experiment import DROP, OTHER_LM, Experiment, PaperValue
 from experiments.harness.measured import Measured
 from experiments.harness.methods import EVERYTHING, PAPER, TAPE
 from experiments.harness.standard import SIMULATED, both_against_all, success_bars
 from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
-from tape.show.document import Figure, Section
 
 SETTINGS = (EASY, HARD)
 

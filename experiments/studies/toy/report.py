@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.harness.document import Figure, Section, Table, markdown, write_report
+from experiments.harness.plots import Panel, Plot, Series, Value
 from tape.reading import read_json
-from tape.show.document import Figure, Section, Table, markdown, write_report
-from tape.show.plots import Panel, Plot, Series, Value
 
 NAME = "toy"
 FILE = "toy.json"

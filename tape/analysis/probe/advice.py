@@ -176,7 +176,7 @@ class _Adviser:
         """The verdict on the weakest of the roles that the model keeps: the share right over what is needed."""
         config = self._config.model_copy(update=self._settings).resolved(self._env.domain)
         taken = {role for setting, value, roles in TAKEN if getattr(config, setting) == value for role in roles}
-        taken |= {"select"} | ({"plan"} if config.proposer != "lm" else set())
+        taken |= {"plan"} if config.proposer != "lm" else set()
         judged = {
             role: (verdict(record, config.num_plans), record.right / max(record.n, 1) / _need(role, config.num_plans))
             for role, record in self._roles.items()
@@ -256,8 +256,6 @@ class _Adviser:
             self._give("execution", "forced", f"{why}, so thoughts about planned actions do not justify a call each")
 
     def _reading(self) -> None:
-        if why := self._bad("select"):
-            self._notes.append(f"{why}; leave selecting to the solver, as by default")
         if why := self._bad("project"):
             self._notes.append(f"{why}; nothing declared can read in its place: a model that reads better is needed")
         if why := self._bad("answer"):

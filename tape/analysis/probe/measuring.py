@@ -200,14 +200,7 @@ class Prober:
         self._noted()
 
     async def episode(self, plugin: EnvironmentPlugin, task: Task, agent: str, settings: Mapping[str, str]) -> None:
-        """Play one episode in what is left of time and money.
-
-        Args:
-            plugin: The environment.
-            task: The task.
-            agent: The agent's name.
-            settings: Its switches beyond the defaults.
-        """
+        """Play one episode in what is left of time and money."""
         seconds = self._ends - self._clock()
         # A model in this process finishes what it has begun: the first round, which asks in every role.
         if seconds < 1 + ROUND * sum(map(self._each, self.probe.roles.values())):

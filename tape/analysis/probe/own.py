@@ -49,13 +49,7 @@ def cases_of(
 
 @dataclass(frozen=True)
 class _Place:
-    """Somewhere in a task.
-
-    Attributes:
-        env: The environment, there.
-        state: The state.
-        again: Makes an environment that is there too.
-    """
+    """Somewhere in a task."""
 
     env: Environment
     state: State

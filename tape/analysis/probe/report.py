@@ -20,7 +20,6 @@ ABOUT = {
     "next": "outcome of an action",
     "rollout": "outcomes of a plan",
     "score": "class of a state",
-    "select": "the best plan",
     "project": "content of a text",
     "answer": "the right answer",
 }

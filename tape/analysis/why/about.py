@@ -79,10 +79,9 @@ def _at_once(event: ScheduledEvent) -> str:
     begin, end = min(call.start for call in event.calls), max(call.end for call in event.calls)
     chain = " -> ".join(call.name for call in event.calls if call.critical)
     alone = sum(call.end - call.start for call in event.calls)
-    what = "The calls that ran took" if event.done else f"Planned{' anew' if event.reason else ''} were"
-    because = f" (because {event.reason})" if event.reason else ""
+    what = "The calls that ran took" if event.done else "Planned were"
     return (
-        f"{what} {(end - begin) / 1000:g} s instead of {alone / 1000:g} s one after the other{because}; the critical "
+        f"{what} {(end - begin) / 1000:g} s instead of {alone / 1000:g} s one after the other; the critical "
         f"path is {chain}."
     )
 

@@ -24,12 +24,7 @@ class Better:
 
 
 class Relaxations:
-    """What more of the budgets would buy.
-
-    Args:
-        found: The graph and the budgets.
-        than: The path that the rule picks under them.
-    """
+    """What more of the budgets would buy."""
 
     def __init__(self, found: Selections, than: Pick) -> None:
         self._found, self._than = found, than
@@ -37,9 +32,6 @@ class Relaxations:
 
     def alone(self, kind: str) -> Better | None:
         """The smallest count of one budget, all others as they were, with which the rule picks a better path.
-
-        Args:
-            kind: The budget.
 
         Returns:
             None if no count would do.

@@ -29,14 +29,7 @@ LEGEND = (
 
 
 def write(title: str, about: Sequence[str], rounds: Sequence[Round], out: TextIO) -> None:
-    """Write an episode's rounds.
-
-    Args:
-        title: Which episode.
-        about: Sentences on the whole episode.
-        rounds: Its planning rounds.
-        out: Where to.
-    """
+    """Write an episode's rounds."""
     console, parts = GuardedConsole(out, highlight=False, markup=False, emoji=False), _parts(title, about, rounds)
     if not console.is_terminal:
         out.write(plain_text(*parts))

@@ -110,12 +110,7 @@ def _outcome(pick: Pick) -> tuple[float, tuple[int, ...], int]:
 
 
 class Selections:
-    """Answers of one rule on one graph; every problem is solved once.
-
-    Args:
-        graph: The plan graph.
-        rule: How the agent selects.
-    """
+    """Answers of one rule on one graph; every problem is solved once."""
 
     def __init__(self, graph: PlanGraph, rule: SelectionRule) -> None:
         self.graph, self.rule = graph, rule

@@ -18,13 +18,7 @@ from tape.lm.reported import split_of
 
 @dataclass(frozen=True)
 class AnthropicWire:
-    """Implements :class:`tape.lm.hosted.wire.Wire`.
-
-    Attributes:
-        model: The model's name.
-        base_url: Where the API is.
-        key: The API key.
-    """
+    """Implements :class:`tape.lm.hosted.wire.Wire`."""
 
     model: str
     base_url: str

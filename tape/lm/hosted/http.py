@@ -101,11 +101,7 @@ async def _read(response: Any) -> tuple[bytes, HttpFailure | None]:
 
 
 async def _body(response: Any, most: int) -> bytes:
-    """The body, decompressed.
-
-    Raises:
-        _TooMuchError: It is longer, or compressed in a way that was not asked for.
-    """
+    """The body, decompressed."""
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", *_PLAIN, *_COMPRESSED):
         raise _TooMuchError(f"the answer is compressed ({first_words(coding)!r}), which was not asked for")

@@ -193,11 +193,7 @@ class HostedLM:
         return replace(sample, text=text)
 
     async def _ask(self, account: RequestAccount, request: Request, form: Form) -> HttpReply:
-        """One call, repeated after retryable failures.
-
-        Raises:
-            EndpointError: It failed for good.
-        """
+        """One call, repeated after retryable failures."""
         tries, unread = 0, False
         while True:
             request = request if self.concessions.several else replace(request, n=1)

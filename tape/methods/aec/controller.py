@@ -123,7 +123,7 @@ class Controller(Verification):
         self._episode.result.method["infeasible_commitments"] += 1
 
     async def _round(self) -> Path | None:
-        pool = await self._with_establishing_actions(await self._planner.candidates(self._settings.hypotheses))
+        pool = await self._planner.candidates(self._settings.hypotheses)
         while True:
             hypotheses = self._examined(pool)
             if not hypotheses and self._reserve:
@@ -148,20 +148,6 @@ class Controller(Verification):
                     pool = []
                 case GiveUp():
                     return None
-
-    async def _with_establishing_actions(self, pool: list[Path]) -> list[Path]:
-        """The paths with and without establishing actions, rolled out again if any were inserted.
-
-        Both are kept: establishing actions make a path longer, and the precondition may hold anyway.
-        """
-        if not self._settings.bridges or not self._grounded_only:
-            return pool
-        before = [actions_of(path) for path in pool]
-        after = [self._state.with_establishing_actions(actions) for actions in before]
-        if after == before:
-            return pool
-        both = [Plan(actions) for actions in dict.fromkeys([*after, *before])]
-        return await self._planner.refold(both, self._settings.hypotheses) or pool
 
     # --- hypotheses -------------------------------------------------------------------------
 

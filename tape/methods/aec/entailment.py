@@ -13,10 +13,6 @@ class Closure(Mapping[Predicate, GroundedFact]):
 
     An observation overrides a rule. If two rules disagree, neither conclusion is kept. Both cases are reported as
     :attr:`contradictions`.
-
-    Args:
-        grounded: The facts.
-        rules: The rules that may be used.
     """
 
     def __init__(self, grounded: Grounded, rules: Sequence[InferenceRule]) -> None:

@@ -25,15 +25,13 @@ class PredictedEvent(DescribedEvent):
 
 @register_event
 class JudgedEvent(DescribedEvent):
-    """The value of a predicted predicate was revealed: a case for learning calibration and rules.
+    """The value of a predicted predicate was revealed.
 
     Attributes:
         step: Environment steps taken.
         predicate: Its name.
         args: Its arguments.
-        features: Its context (:class:`tape.protocols.parts.Contexts`).
-        raw: The predictor's own probability, before calibration and rules.
-        mu: The probability that decisions used.
+        mu: The probability that was predicted.
         value: The value that was observed or entailed.
     """
 
@@ -41,8 +39,6 @@ class JudgedEvent(DescribedEvent):
     step: int
     predicate: str
     args: list[str]
-    features: list[list[str]]
-    raw: float
     mu: float
     value: bool
 

@@ -48,13 +48,7 @@ class GroundedFact:
 
 @dataclass(frozen=True)
 class Claim:
-    """The value that a rule or a declared effect asserts for a predicate before it is observed.
-
-    Attributes:
-        value: The asserted value.
-        kind: Whether a rule or an effect asserts it.
-        name: The rule's name, or the action.
-    """
+    """The value that a rule or a declared effect asserts for a predicate before it is observed."""
 
     value: bool
     kind: Literal["rule", "effect"]

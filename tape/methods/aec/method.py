@@ -9,11 +9,9 @@ from tape.engine.episode import Episode
 from tape.engine.loop import Planner
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import VerifyingMethod
-from tape.methods.aec.calibration import IsotonicCalibration
 from tape.methods.aec.controller import Controller
 from tape.methods.aec.events import QueriedEvent, RefusedEvent, VerifiedEvent
 from tape.methods.aec.gating import Gate, gate_of
-from tape.methods.aec.overrides import Overrides
 from tape.methods.aec.predictor import EnsemblePredictor, Predictor
 from tape.methods.aec.settings import AecSettings
 from tape.protocols import Domain, PlannedActor
@@ -27,11 +25,7 @@ class AecMethod(VerifyingMethod):
     """Commits only to paths that grounded evidence certifies."""
 
     def require(self, domain: Domain) -> None:
-        """Refuse a domain that declares no predicates.
-
-        Raises:
-            ConfigError: Names what it lacks.
-        """
+        """Refuse a domain that declares no predicates."""
         require_predicates(domain)
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Controller:
@@ -70,10 +64,8 @@ class AecMethod(VerifyingMethod):
 
     def predictor(self, episode: Episode) -> Predictor:
         """f(p given w); asked for only where the gate needs it."""
-        settings = AecSettings.of(episode.config)
-        calibration = IsotonicCalibration.from_json(settings.calibration) if settings.calibration else None
-        rules = Overrides.from_json(settings.learned_rules) if settings.learned_rules else None
-        return EnsemblePredictor(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
+        members = AecSettings.of(episode.config).ensemble
+        return EnsemblePredictor(episode.roles, members, episode.seed_for("predict"))
 
 
 def _query(event: QueriedEvent) -> str:

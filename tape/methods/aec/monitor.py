@@ -35,11 +35,6 @@ class Monitor(Watch):
     def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Seen:
         """Update the state after a step and judge the rest of the path.
 
-        Args:
-            before: The state in which the step was taken.
-            action: What was done.
-            rest: The rest of the path.
-
         Returns:
             ``contradicted`` if the action failed (an observation contradicts its declared effects, or nothing changed
             although something should) or an observation contradicts what the rest requires; ``certified`` if the

@@ -35,11 +35,6 @@ class NoisyDomain(Domain, Predicates):
     domain's rules are revealed and flipped too, so a wrong query may also assert something that is absent. Every
     episode needs a new instance.
 
-    Args:
-        domain: The domain.
-        rate: The chance of being flipped.
-        seed: Seed of the episode.
-
     Raises:
         ConfigError: The rate is not within [0, 1].
     """
@@ -100,11 +95,6 @@ class NoisyEnvironment(Environment):
 
     Only the grounder errs: transitions, prompts and success are the environment's own. The error is simulated: results
     have to say so.
-
-    Args:
-        inner: The environment; its domain declares predicates.
-        rate: The chance of being wrong.
-        seed: Seed of the episode.
     """
 
     domain: NoisyDomain

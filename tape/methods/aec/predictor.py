@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -11,7 +11,6 @@ from tape.engine.context import RoleContext
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
 from tape.methods.aec.facts import Grounded
-from tape.methods.aec.overrides import Overrides, features_of
 from tape.protocols import State
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import PromptFormat
@@ -24,17 +23,10 @@ TEMPERATURE = 1.0
 
 
 class Estimate(NamedTuple):
-    """A prediction.
-
-    Attributes:
-        mu: The probability of being true that decisions use.
-        sigma: Its uncertainty.
-        raw: The model's own probability, before calibration and learned rules; None: ``mu``.
-    """
+    """A prediction."""
 
     mu: float
     sigma: float
-    raw: float | None = None
 
 
 class Predictor(Protocol):
@@ -47,11 +39,7 @@ class Predictor(Protocol):
 def _requests(
     prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate]
 ) -> Sequence[tuple[Request, Sequence[Predicate]]]:
-    """Requests for predictions.
-
-    Raises:
-        ConfigError: The prompt format has no requests for predictions.
-    """
+    """Requests for predictions."""
     asked = prompt_format.predict_request(state, predicates)
     if asked is None:
         raise ConfigError(
@@ -66,26 +54,16 @@ class EnsemblePredictor:
 
     Half an answer of each kind is added to the samples, because a few equal samples are not certainty. Sigma is then a
     function of the votes alone, at most ``1 / (2 * sqrt(n + 1))`` for n samples, and carries no information beyond mu.
-    Each predicate is asked about once for the same facts; calibration and learned rules correct the answers.
+    Each predicate is asked about once for the same facts.
 
     Args:
         context: The episode's model and prompts; they need ``predict_request`` if anything is unknown.
         members: Samples of every answer.
         seed: Root of the sampling seeds.
-        calibration: Maps raw to calibrated probabilities.
-        rules: Learned rules; the probability of a rule that applies replaces the model's.
     """
 
-    def __init__(
-        self,
-        context: RoleContext,
-        members: int,
-        seed: int,
-        calibration: Callable[[float], float] | None = None,
-        rules: Overrides | None = None,
-    ) -> None:
+    def __init__(self, context: RoleContext, members: int, seed: int) -> None:
         self._context, self._members, self._seed = context, members, seed
-        self._calibration, self._rules = calibration, rules or Overrides()
         self._known: dict[tuple[str, Predicate], Estimate] = {}
 
     async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
@@ -99,9 +77,8 @@ class EnsemblePredictor:
         votes = await self._ask(fresh, grounded) if fresh else {}
         for predicate in fresh:
             count = len(votes[predicate]) + 1
-            raw = (math.fsum(votes[predicate]) + 0.5) / count
-            spread = math.sqrt(raw * (1 - raw) / count)
-            self._known[grounded.digest, predicate] = self._corrected(predicate, raw, spread)
+            share = (math.fsum(votes[predicate]) + 0.5) / count
+            self._known[grounded.digest, predicate] = Estimate(share, math.sqrt(share * (1 - share) / count))
         return [self._known[grounded.digest, p] for p in predicates]
 
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
@@ -134,9 +111,3 @@ class EnsemblePredictor:
         except InvalidOutputError as error:
             self._context.count_malformed(ROLE, text, error)
             return {}
-
-    def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
-        rule = self._rules.applying(predicate, features_of(self._context.domain, predicate))
-        if rule is not None:  # its uncertainty follows from the number of its cases
-            return Estimate(rule.mu, math.sqrt(rule.mu * (1 - rule.mu) / (rule.n + 2)), raw)
-        return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)

@@ -20,16 +20,7 @@ CallCost = Callable[[State, Mapping[str, int], Sequence[Action]], Resources]
 
 
 class Queries:
-    """Runs queries through the episode, with the same ledger, actor and memory as the steps of a path.
-
-    Args:
-        episode: The episode.
-        domain: Declares the macros.
-        state: Receives what they reveal.
-        actor: Writes the actions.
-        memory: Receives the observed transitions.
-        call_cost: Worst-case cost of the actor's own call.
-    """
+    """Runs queries through the episode, with the same ledger, actor and memory as the steps of a path."""
 
     def __init__(
         self,

@@ -19,12 +19,7 @@ MOST = 2
 
 
 class Repair:
-    """Counts distinct counterexamples of rules and declared effects in one episode.
-
-    Args:
-        rulebook: Loses the rules that keep failing.
-        trace: The event log.
-    """
+    """Counts distinct counterexamples of rules and declared effects in one episode."""
 
     def __init__(self, rulebook: Rulebook, trace: TraceWriter) -> None:
         self._rulebook, self._trace = rulebook, trace

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field
 
 from tape.engine.ablations import MOST
-from tape.errors import ConfigError
-from tape.methods.aec.calibration import IsotonicCalibration
-from tape.methods.aec.overrides import Overrides
 from tape.protocols.method import MethodSettings
-from tape.reading import read_text
 
 
 class AecSettings(MethodSettings):
@@ -54,43 +48,3 @@ class AecSettings(MethodSettings):
         default=None, ge=0, le=MOST, description="most queries of an episode (default: the budget decides)"
     )
     ensemble: int = Field(default=8, ge=1, le=4096, description="samples for one prediction")
-    calibration: str = Field(
-        default="", description="JSON with the calibration of predictions, or a file of it (default: none)"
-    )
-    learned_rules: str = Field(
-        default="", description="JSON with rules that override predictions, or a file of it (default: none)"
-    )
-    bridges: bool = Field(
-        default=False,
-        description="insert an action that establishes a precondition where that is cheaper than asking (SQ-BCP)",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_recorded(cls, given: Any) -> Any:
-        """Read runs of earlier versions, which name the one estimator of sigma that is left."""
-        if isinstance(given, Mapping) and given.get("sigma") == "votes":
-            return {name: value for name, value in given.items() if name != "sigma"}
-        return given
-
-    @field_validator("calibration", "learned_rules")
-    @classmethod
-    def _is_readable(cls, given: str, info: ValidationInfo) -> str:
-        text = _content(given)
-        where = info.field_name or "" if given.lstrip().startswith("{") else given
-        reader = IsotonicCalibration if info.field_name == "calibration" else Overrides
-        return reader.from_json(text, where).to_json() if text else ""
-
-
-def _content(given: str) -> str:
-    """The given JSON, or the content of the given file.
-
-    Raises:
-        ConfigError: The text is neither, or the file cannot be read.
-    """
-    if not given.strip() or given.lstrip().startswith("{"):
-        return given.strip()
-    content = read_text(Path(given), error=lambda problem: ConfigError(f"neither JSON nor a file: {problem}")).strip()
-    if not content:
-        raise ConfigError(f"{given} is empty; name another file, or leave the setting out")
-    return content

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from tape.budget import Resources
 from tape.engine.episode import Episode, environment_faults
 from tape.methods.aec.beliefs import BeliefStore
-from tape.methods.aec.establishing import with_establishing_actions
 from tape.methods.aec.events import JudgedEvent
 from tape.methods.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
-from tape.methods.aec.overrides import features_of
 from tape.methods.aec.predictor import Estimate
 from tape.methods.aec.repair import Repair, claims_of
 from tape.methods.aec.verifier import PlanVerdict, Rulebook, Verifier
@@ -20,15 +18,10 @@ from tape.protocols.predicates import Effects, Predicate
 
 
 class EpistemicState:
-    """Facts and beliefs of an episode.
-
-    Args:
-        episode: The episode; it has begun.
-        domain: Its domain.
-    """
+    """Facts and beliefs of an episode."""
 
     def __init__(self, episode: Episode, domain: Domain) -> None:
-        self._episode, self._domain = episode, domain
+        self._episode = episode
         self._predicates = predicates = require_predicates(domain)
         self._store = GroundedStore(predicates, domain.key)
         rulebook = Rulebook(tuple(predicates.rules()))
@@ -76,8 +69,6 @@ class EpistemicState:
                 step=self._episode.result.steps,
                 predicate=predicate.name,
                 args=list(predicate.args),
-                features=[list(feature) for feature in features_of(self._domain, predicate)],
-                raw=estimate.mu if estimate.raw is None else estimate.raw,
                 mu=estimate.mu,
                 value=closure[predicate].value,
             )
@@ -100,11 +91,6 @@ class EpistemicState:
         """V on the current facts."""
         with environment_faults("the declarations of the actions cannot be used"):
             return self._verifier.verify(actions, costs, self.grounded, remaining or {})
-
-    def with_establishing_actions(self, actions: Sequence[Action]) -> tuple[Action, ...]:
-        """A plan with establishing actions where they are cheaper than queries."""
-        with environment_faults("the establishing actions of a plan cannot be computed"):
-            return with_establishing_actions(self._predicates, self._episode.state, self.verify, actions)
 
     def effects(self, action: Action) -> Effects:
         """The declared effects of an action, given the current facts."""

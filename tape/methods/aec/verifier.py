@@ -70,10 +70,6 @@ class Verifier:
     """Certifies plans on grounded facts alone.
 
     A verdict depends on its arguments, the domain's declarations and the rules in force, never on a belief.
-
-    Args:
-        domain: Declares preconditions, effects and goals.
-        rulebook: The rules in force.
     """
 
     def __init__(self, domain: Predicates, rulebook: Rulebook) -> None:

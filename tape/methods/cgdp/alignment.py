@@ -23,13 +23,7 @@ def names(subject: str, text: str) -> bool:
 
 
 def aligned(question: str, facts: Iterable[Fact], subjects: Iterable[str]) -> tuple[Fact, ...]:
-    """The facts that agree with a question, in their order.
-
-    Args:
-        question: The question.
-        facts: Facts with sources.
-        subjects: All subjects of the corpus.
-    """
+    """The facts that agree with a question, in their order."""
     left = list(facts)
     if not any(names(subject, question) for subject in subjects):
         return tuple(left)

@@ -28,15 +28,7 @@ class RefusedClaim:
 
 @dataclass(frozen=True)
 class Update:
-    """A belief after an observation.
-
-    Attributes:
-        belief: The belief.
-        added: The new facts.
-        refused: The refused findings.
-        resolved: The newly resolved predicates.
-        questions: The new sub-questions.
-    """
+    """A belief after an observation."""
 
     belief: Belief
     added: tuple[Fact, ...] = ()
@@ -50,11 +42,6 @@ def updated(belief: Belief, passages: Sequence[Passage], extracted: Extracted) -
 
     New sub-questions come before the open ones, because they have to be answered first. A question is resolved only if
     the belief holds a fact by then.
-
-    Args:
-        belief: The belief before it.
-        passages: The observed passages.
-        extracted: What the model extracted from them.
     """
     sources = {passage.id: passage for passage in passages}
     added: list[Fact] = []

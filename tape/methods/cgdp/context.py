@@ -21,14 +21,7 @@ SMALL = Passage("p1", "A", "B.")
 
 @dataclass(frozen=True)
 class Fitted:
-    """A request that fits.
-
-    Attributes:
-        request: The request.
-        view: What it shows.
-        tokens: Tokens of its prompt.
-        dropped: Descriptions of what was left out.
-    """
+    """A request that fits."""
 
     request: Request
     view: View
@@ -37,12 +30,7 @@ class Fitted:
 
 
 class PromptWindow:
-    """Counts prompts and makes them fit.
-
-    Args:
-        model: Counts the tokens.
-        limit: Most tokens of a prompt; None: the model's own limit.
-    """
+    """Counts prompts and makes them fit."""
 
     def __init__(self, model: LanguageModel, limit: int | None) -> None:
         self._model, self.limit = model, limit
@@ -108,9 +96,6 @@ class PromptWindow:
     def require(self, least: int) -> None:
         """Refuse a window that is too small, before anything is spent.
 
-        Args:
-            least: The least sufficient number of tokens.
-
         Raises:
             ConfigError: The window is smaller; names a sufficient one.
         """
@@ -133,14 +118,6 @@ class PassageSizes:
 
     Instances are equal for equal model, prompts and form, so that a corpus is counted once: the question hardly changes
     the count.
-
-    Attributes:
-        model: Identity of the model.
-        version: Version of the prompts.
-        form: Form of the belief; None: passages stand in a transcript.
-        window: Counts tokens.
-        prompts: The prompts of the roles.
-        question: The question in the prompt.
     """
 
     model: str

@@ -12,26 +12,17 @@ from tape.methods.cgdp.curation import curated, values_of
 from tape.methods.cgdp.prices import SearchPrices
 from tape.methods.cgdp.prompts.format import MoveKind
 from tape.methods.cgdp.remembered import Remembered
-from tape.methods.cgdp.stopping import style_of
 from tape.methods.cgdp.view import Belief, Fact, SearchRound
 
 
 class ContextBudget:
-    """Decides window and belief cap before the first round of a search.
-
-    Args:
-        search: The memory of the search.
-        prices: The sizes and expected values of searches.
-    """
+    """Decides window and belief cap before the first round of a search."""
 
     def __init__(self, search: Remembered, prices: SearchPrices) -> None:
         self._search, self._prices = search, prices
 
     def least(self, moves: Sequence[MoveKind]) -> int:
         """The least sufficient window, in tokens; the model's own window applies from here on.
-
-        Args:
-            moves: The moves that the harness will offer.
 
         Raises:
             ConfigError: The window is too large for the model.
@@ -64,11 +55,7 @@ class ContextBudget:
             search.gave_up = len(search.belief.questions) < asked
 
     def _require(self, belief: Belief) -> None:
-        """Refuse a cap under which a belief can hold nothing.
-
-        Raises:
-            ConfigError: Names a sufficient cap.
-        """
+        """Refuse a cap under which a belief can hold nothing."""
         search = self._search
         most = search.settings.belief_tokens
         shortest = Fact(SMALL.text, SMALL.id, SMALL.title, SMALL.text, "deterministic")
@@ -99,6 +86,4 @@ class ContextBudget:
             requests.append(prompts.think_request(first))
         if search.belief is not None:
             requests.append(prompts.extract_request(first, (SMALL,)))
-        if search.settings.gate.startswith("lm_"):
-            requests.append(prompts.gate_request(bare, (), style_of(search.settings.gate)))
         return requests

@@ -126,28 +126,6 @@ class ContextEvent(DescribedEvent):
 
 
 @register_event
-class InterventionEvent(DescribedEvent):
-    """An intervention of CGDP's appendix B that acted (:mod:`tape.methods.cgdp.interventions`).
-
-    Attributes:
-        round: Number of rounds before it.
-        name: The intervention.
-        reason: Why it acted.
-        texts: What it did: the new query, what is left of passages, the open predicates. Empty: it found nothing to do.
-    """
-
-    type: ClassVar[str] = "intervention"
-    round: int
-    name: str
-    reason: str
-    texts: list[str]
-
-    def description(self) -> str:
-        """Name, reason and what it did."""
-        return f"{self.name} after round {self.round}: {self.reason}: {'; '.join(self.texts) or 'nothing'}"
-
-
-@register_event
 class StoppedEvent(DescribedEvent):
     """Why the search stopped, and the basis of its answer.
 

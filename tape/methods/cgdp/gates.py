@@ -24,7 +24,7 @@ RECENT = 3
 _WORD = re.compile(r"[^\W_]+")
 _FIXED = re.compile(r"fixed:([1-9][0-9]{0,2})")
 
-OTHER_GATES = ("none", "lm_conservative", "lm_neutral", "fixed:R", "voi")
+OTHER_GATES = ("none", "fixed:R", "voi")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def require_gate(name: str) -> None:
     Raises:
         ConfigError: Lists the known ones.
     """
-    if name in CONFIGURATIONS or name in OTHER_GATES[:3] or name == "voi" or _FIXED.fullmatch(name):
+    if name in CONFIGURATIONS or name in ("none", "voi") or _FIXED.fullmatch(name):
         return
     known = ", ".join((*OTHER_GATES, *CONFIGURATIONS))
     raise ConfigError(
@@ -136,11 +136,7 @@ def jaccard(one: Collection[str], other: Collection[str]) -> float:
 
 
 class Signalling:
-    """Computes J and UPR round by round.
-
-    Args:
-        recent: Number of recent actions that a query is compared with.
-    """
+    """Computes J and UPR round by round."""
 
     def __init__(self, recent: int = RECENT) -> None:
         self._recent = recent
@@ -148,12 +144,7 @@ class Signalling:
         self._seen: set[str] = set()
 
     def after(self, query: str, passages: Sequence[str]) -> Signals:
-        """The signals of a round.
-
-        Args:
-            query: The action.
-            passages: Ids of the retrieved passages.
-        """
+        """The signals of a round."""
         here, found = words(query), set(passages)
         if not self._actions:
             signals = Signals(0.0, 1.0 if found else 0.0)
@@ -167,11 +158,7 @@ class Signalling:
 
 
 class StagnationGate:
-    """Fires after a number of stagnant rounds in a row.
-
-    Args:
-        configuration: The thresholds.
-    """
+    """Fires after a number of stagnant rounds in a row."""
 
     def __init__(self, configuration: GateConfiguration) -> None:
         self._configuration = configuration

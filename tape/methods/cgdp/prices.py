@@ -37,11 +37,7 @@ class SuccessChance:
 
 
 class SearchPrices:
-    """Prices searches in one episode.
-
-    Args:
-        search: The memory of the search.
-    """
+    """Prices searches in one episode."""
 
     def __init__(self, search: Remembered) -> None:
         self._search = search

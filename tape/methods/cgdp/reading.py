@@ -6,7 +6,6 @@ The passages themselves are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,19 +16,14 @@ from tape.methods.cgdp.belief import RefusedClaim, Update, updated
 from tape.methods.cgdp.curation import curated, needs_curation, values_of
 from tape.methods.cgdp.entailment import entailment_request, unanswered
 from tape.methods.cgdp.events import BeliefEvent, Declined, HeldFact
-from tape.methods.cgdp.interventions.filtering import filtered
 from tape.methods.cgdp.prompts.format import Extracted, Finding
 from tape.methods.cgdp.remembered import Remembered
-from tape.methods.cgdp.view import Belief, Fact, View
+from tape.methods.cgdp.view import Belief, View
 from tape.protocols.search import Passage
 
 
 class SearchReading:
-    """Reads for one search.
-
-    Args:
-        search: The memory of the search.
-    """
+    """Reads for one search."""
 
     def __init__(self, search: Remembered) -> None:
         self._search = search
@@ -37,16 +31,12 @@ class SearchReading:
     async def take_in(self, passages: tuple[Passage, ...]) -> int:
         """Update the belief by an observation.
 
-        Args:
-            passages: The retrieved passages.
-
         Returns:
             The number of new facts.
         """
         search = self._search
         assert search.belief is not None
-        read = filtered(search, passages) if search.settings.intervenes("filter") else passages
-        extracted = await self._extract(read) if read else Extracted()
+        extracted = await self._extract(passages) if passages else Extracted()
         update = updated(search.belief, passages, extracted)
         if search.settings.persist:
             update = await self._entailed(search.belief, passages, extracted, update)
@@ -133,18 +123,6 @@ class SearchReading:
             with suppress(BudgetExceededError):
                 ranking = await search.ask(prompts.curate_request, view, prompts.read_curate)
         return curated(belief, values_of(belief, ranking or ()), search.caps, search.belief_tokens)
-
-    async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
-        """Take a belief that no observation made, within its caps.
-
-        Args:
-            belief: The belief.
-            new: Its facts that the one before lacks.
-        """
-        kept = await self._curated(belief)
-        self._search.gave_up |= len(kept.questions) < len(belief.questions)
-        self._log(Update(belief, tuple(new)), kept)
-        self._search.belief = kept
 
     def _log(self, update: Update, kept: Belief) -> None:
         search = self._search

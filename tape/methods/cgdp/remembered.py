@@ -12,7 +12,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Request
 from tape.methods.cgdp.context import PromptWindow
 from tape.methods.cgdp.curation import BeliefCaps
-from tape.methods.cgdp.events import ContextEvent, InterventionEvent
+from tape.methods.cgdp.events import ContextEvent
 from tape.methods.cgdp.prompts.format import SearchFormat
 from tape.methods.cgdp.settings import CgdpSettings
 from tape.methods.cgdp.view import Belief, SearchRound, View
@@ -27,20 +27,12 @@ _RESOLVED = 3
 class Remembered:
     """The memory of one search.
 
-    Args:
-        episode: The episode.
-        settings: The settings, with ``memory`` decided.
-        domain: The task.
-        prompts: Builds requests and reads answers.
-
     Attributes:
         rounds: All rounds, oldest first, whatever prompts show.
         belief: The belief state; None with a transcript.
         notes: The model's own notes.
         gave_up: Whether curation has dropped an open question.
         rules: Tokens of the longest prompt of any role with an empty memory.
-        redirect: The next query, if an intervention has decided it; else empty.
-        branches: How often resampling was tried.
     """
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
@@ -53,7 +45,6 @@ class Remembered:
         self.gave_up = False
         self.caps = BeliefCaps(settings.k_trigger, settings.k_target, settings.belief_tokens)
         self.rules = 0
-        self.redirect, self.branches = "", 0
         self._shown_from = 0
 
     def _first_belief(self) -> Belief | None:
@@ -128,11 +119,6 @@ class Remembered:
         except InvalidOutputError as error:
             roles.count_malformed(request.role, completion.texts[0], error)
             return None
-
-    def log_intervention(self, name: str, reason: str, texts: Sequence[str]) -> None:
-        """Record that an intervention acted."""
-        event = InterventionEvent(round=len(self.rounds), name=name, reason=reason, texts=list(texts))
-        self.episode.trace.write(event)
 
     def log_dropped(self, role: str, dropped: Sequence[str], most: int | None = None) -> None:
         """Record what was left out of a prompt.

@@ -18,26 +18,18 @@ from tape.lm.price import cost_of
 from tape.methods.cgdp.alignment import aligned
 from tape.methods.cgdp.context_budget import ContextBudget
 from tape.methods.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
-from tape.methods.cgdp.interventions.resampling import resampled
 from tape.methods.cgdp.prices import SearchPrices
 from tape.methods.cgdp.prompts.format import MoveKind, NextMove, SearchFormat
 from tape.methods.cgdp.reading import SearchReading
 from tape.methods.cgdp.remembered import Remembered
 from tape.methods.cgdp.settings import CgdpSettings
 from tape.methods.cgdp.stopping import Stopping
-from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
+from tape.methods.cgdp.view import Belief, SearchRound, View
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask
 
 
 class CorpusSearch(Remembered):
-    """One search.
-
-    Args:
-        episode: The episode.
-        settings: The settings, with ``memory`` decided.
-        domain: The task.
-        prompts: Builds requests and reads answers.
-    """
+    """One search."""
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
         super().__init__(episode, settings, domain, prompts)
@@ -49,8 +41,6 @@ class CorpusSearch(Remembered):
         self._reading = SearchReading(self)
         self._answer_call: Reservation | None = None
         self._answer_step: Reservation | None = None
-        self.ends_at: int | None = None
-        self.gated = False
 
     def is_resolved(self) -> bool:
         """Whether the initial predicates are resolved and curation dropped no open one."""
@@ -68,9 +58,6 @@ class CorpusSearch(Remembered):
 
     def begin(self, moves: Sequence[MoveKind]) -> None:
         """Check the window and reserve the call for the answer.
-
-        Args:
-            moves: The moves that the harness will offer.
 
         Raises:
             ConfigError: The window is too small; names a sufficient one.
@@ -121,7 +108,6 @@ class CorpusSearch(Remembered):
             EpisodeEnded: The horizon is reached.
         """
         chosen = option or self.options[0]
-        query, self.redirect = self.redirect or query, ""
         query = " ".join(query.split())[:LONGEST_TEXT].strip()
         self._keep_the_last_move()
         await self.episode.step(self.domain.search(query, chosen), text=thought)
@@ -145,23 +131,9 @@ class CorpusSearch(Remembered):
         if target and self.belief is not None:
             self.prices.chance(target).after(chosen, productive=target in self.belief.resolved)
 
-    async def exhausted(self) -> str:
+    def exhausted(self) -> str:
         """Why the search stops after this round; empty: it continues."""
-        reason = await self._stopping.reason()
-        if reason and self.settings.intervenes("resample") and await resampled(self, reason):
-            self._stopping.resume()
-            reason = ""
-        self.gated = bool(reason)
-        used = not reason and self.ends_at is not None and len(self.rounds) >= self.ends_at
-        return f"all {self.ends_at} rounds are used" if used else reason
-
-    def restart(self, belief: Belief, query: str) -> None:
-        """Begin another trajectory with a first belief, a first query, and a gate that has seen nothing."""
-        self.belief, self.redirect, self._stopping = belief, query, Stopping(self, self.prices)
-
-    async def adopt(self, belief: Belief, new: Sequence[Fact] = ()) -> None:
-        """Take a belief that no observation made; see :meth:`tape.methods.cgdp.reading.SearchReading.adopt`."""
-        await self._reading.adopt(belief, new)
+        return self._stopping.reason()
 
     # What is asked
 
@@ -174,8 +146,6 @@ class CorpusSearch(Remembered):
         """
         self._keep_the_last_move()
         self._require_a_move()
-        if self.redirect:
-            return NextMove("search", self.redirect)
         prompts, view = self.prompts, self.view(target)
         if not self.rounds:
             moves = tuple(move for move in moves if move != "answer")
@@ -202,9 +172,6 @@ class CorpusSearch(Remembered):
 
     async def answer(self, reason: str) -> None:
         """Answer from the memory by the reserved call; an unreadable answer counts as an abstention.
-
-        Args:
-            reason: Why the search stopped.
 
         Raises:
             EpisodeEnded: The environment has taken the answer.
@@ -254,21 +221,13 @@ class CorpusSearch(Remembered):
         return self.episode.result.actions[-1:] == [self.domain.answer(answer)]
 
     def _keep_the_last_move(self) -> None:
-        """End the search if the horizon leaves only the move for the answer.
-
-        Raises:
-            EpisodeEnded: No other move is left.
-        """
+        """End the search if the horizon leaves only the move for the answer."""
         horizon = self.episode.config.horizon
         if horizon is not None and self.episode.result.steps >= horizon - 1:
             raise EpisodeEnded("failure", f"the last of {horizon} moves is reserved for the answer", limit=True)
 
     def _require_a_move(self) -> None:
-        """End the search if a resource that only actions use has run out.
-
-        Raises:
-            EpisodeEnded: The resource does not cover a search.
-        """
+        """End the search if a resource that only actions use has run out."""
         cost = self.episode.env.domain.cost(
             self.episode.state, self.domain.search(self.domain.question, self.options[0])
         )

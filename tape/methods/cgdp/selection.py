@@ -37,12 +37,7 @@ MOST_OPEN = 5
 
 @dataclass(frozen=True)
 class SearchSelection:
-    """The search that comes next.
-
-    Attributes:
-        target: The open predicate.
-        option: How to search.
-    """
+    """The search that comes next."""
 
     target: str
     option: SearchOption

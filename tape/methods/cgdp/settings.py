@@ -11,7 +11,6 @@ from tape.methods.cgdp.gates import RECENT, require_gate
 from tape.protocols.method import MethodSettings
 
 Memory = Literal["baseline", "lobotomized", "structured", "freeform"]
-INTERVENTIONS = ("resample", "filter", "parallel", "gap_stop")
 """The paper's appendix B, as far as it names operations of the loop."""
 
 
@@ -39,7 +38,7 @@ class CgdpSettings(MethodSettings):
         default="none",
         description="when a search is exhausted: none, a configuration such as f_j0.6_u0.3_p2 "
         "(docs/reference/methods/cgdp.md), "
-        "lm_conservative, lm_neutral, fixed:R after R rounds, or voi where no search is worth its price",
+        "fixed:R after R rounds, or voi where no search is worth its price",
     )
     select: Literal["lm", "solver"] = Field(
         default="lm", description="solver: the exact solver says what is searched for next, and how deep (agent cgdp)"
@@ -78,26 +77,11 @@ class CgdpSettings(MethodSettings):
         default=6000, ge=0, le=MOST, description="what a right answer is worth, in tokens, for solver and voi"
     )
 
-    interventions: str = Field(
-        default="none",
-        description="CGDP's appendix B, a comma list of resample: where the gate finds stagnation, another query is "
-        "tried first; filter: sentences without a word of what is asked are not read; parallel: two trajectories, "
-        "whose beliefs are merged; gap_stop: before a search stops by itself, the model says what is still open",
-    )
-
     @field_validator("gate")
     @classmethod
     def _gate_is_known(cls, name: str) -> str:
         require_gate(name)
         return name
-
-    @field_validator("interventions")
-    @classmethod
-    def _interventions_are_known(cls, names: str) -> str:
-        unknown = {*names.split(",")} - {*INTERVENTIONS, "none"}
-        if unknown or ("none" in names and names != "none"):
-            raise ValueError(f"interventions={names!r}: give none, or some of {','.join(INTERVENTIONS)}")
-        return names
 
     @model_validator(mode="after")
     def _curation_is_consistent(self) -> CgdpSettings:
@@ -115,10 +99,6 @@ class CgdpSettings(MethodSettings):
                 f"verify='aec' answers from facts, and memory={self.memory!r} has none; use structured or freeform"
             )
         return self
-
-    def intervenes(self, name: str) -> bool:
-        """Whether an intervention of :data:`INTERVENTIONS` is on."""
-        return name in self.interventions.split(",")
 
     @property
     def believes(self) -> bool:

@@ -20,11 +20,7 @@ _NAMES = re.compile(r"(?<!^)\b(?:[A-Z][\w'’-]*|\d[\w.,:]*)(?: (?:[A-Z]|\d)[\w'
 
 
 class Widening:
-    """The queries of one search.
-
-    Args:
-        search: Its memory.
-    """
+    """The queries of one search."""
 
     def __init__(self, search: Remembered) -> None:
         self._search = search

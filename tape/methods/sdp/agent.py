@@ -158,10 +158,6 @@ def caps_of(settings: SdpSettings, own: Caps) -> Caps:
 
     On a path one failed attempt contradicts an edge, and the graph may hold another path. The cap on replans is raised
     accordingly, so that the number of attempts at a predicate stays the same.
-
-    Args:
-        settings: The settings.
-        own: The environment's caps.
     """
     attempts, replans = own.attempts, own.replans
     if settings.chain == "walk" and settings.attempts is None:

@@ -21,12 +21,7 @@ SAMPLES = 3
 
 
 class LmPropose:
-    """PROPOSE and REPLAN by the model.
-
-    Args:
-        prompts: The environment's prompts.
-        tools: The model.
-    """
+    """PROPOSE and REPLAN by the model."""
 
     def __init__(self, prompts: ChatPrompts, tools: Tools) -> None:
         self._prompts, self._tools = prompts, tools

@@ -33,13 +33,6 @@ class Loop:
 
     Only validation changes the certified state, and failed attempts go to an append-only history. If REALIZE has
     nothing to try, the target is replanned at once, as after b failures.
-
-    Args:
-        episode: The episode; it has begun.
-        adapter: The environment's fields.
-        operators: The four operators.
-        caps: The caps.
-        watch: Observes every step.
     """
 
     def __init__(
@@ -172,11 +165,7 @@ class Loop:
     # --- replanning -------------------------------------------------------------------------
 
     async def _replan(self, reason: str) -> None:
-        """REPLAN replaces the plan tail; certified predicates stay.
-
-        Raises:
-            EpisodeEnded: ``replan_limit``, or there is no chain.
-        """
+        """REPLAN replaces the plan tail; certified predicates stay."""
         episode, target = self._episode, self._tail[0]
         if not episode.config.ablations.replan:
             self._why = "replan_cap"

@@ -14,16 +14,7 @@ from tape.protocols import Domain, Plan, Proposer, State, WorldModel
 
 
 class SampleChain:
-    """The states along one sampled plan are the chain.
-
-    Args:
-        domain: The task.
-        adapter: Makes the targets of states.
-        proposer: Samples the plan.
-        world_model: Rolls it out.
-        seed: Derives a seed from the inputs of a plan.
-        single: Whether every target requires one predicate.
-    """
+    """The states along one sampled plan are the chain."""
 
     def __init__(
         self,

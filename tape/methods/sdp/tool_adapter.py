@@ -31,11 +31,7 @@ GOAL = Target("the right answer has been given", "goal", goal=True)
 
 
 class ToolValidate:
-    """VALIDATE from the state, which holds a result or does not; no model is called.
-
-    Args:
-        domain: The tools.
-    """
+    """VALIDATE from the state, which holds a result or does not; no model is called."""
 
     def __init__(self, domain: ToolDomain) -> None:
         self._domain = domain
@@ -89,12 +85,7 @@ class ToolValidate:
 
 
 class ToolAdapter:
-    """Implements :class:`tape.methods.sdp.adapter.Foresees`.
-
-    Args:
-        domain: The task and its tools.
-        caps: The caps.
-    """
+    """Implements :class:`tape.methods.sdp.adapter.Foresees`."""
 
     def __init__(self, domain: ToolDomain, caps: Caps = CAPS) -> None:
         self._domain, self.caps = domain, caps
@@ -190,11 +181,7 @@ def _argument(predicate: Predicate) -> str:
 
 
 def _result_of(predicate: Predicate) -> tuple[int, Call]:
-    """The number and the call of ``result(#2, multiply(a=#1, b=80))``.
-
-    Raises:
-        ValueError: The predicate has another form.
-    """
+    """The number and the call of ``result(#2, multiply(a=#1, b=80))``."""
     number, _, symbol = _argument(predicate).partition(", ")
     if predicate.name != RESULT or not number.startswith("#") or not number[1:].isdecimal() or not int(number[1:]):
         raise ValueError(f"{str(predicate)[:80]!r} is not {RESULT}(#K, CALL)")

@@ -122,10 +122,9 @@ class Timeline:
                 lines = [f"best: {event.chosen}", *scores]
                 self._note(event, f"{len(event.actions)} actions sampled", "plain", lines)
             case ScheduledEvent():
-                lines, title = event.description().splitlines(), "Calls made" if event.done else "Calls planned"
-                because = [line.strip() for line in lines[1:] if line.startswith("  because")]
+                title, lines = "Calls made" if event.done else "Calls planned", event.description().splitlines()[:1]
                 record = schedule_record(event.calls)
-                self._add("note", title, type=event.type, tone="plain", lines=[lines[0], *because], schedule=record)
+                self._add("note", title, type=event.type, tone="plain", lines=lines, schedule=record)
             case DescribedEvent():
                 self._note(event, *_described(event))
             case _:

@@ -92,11 +92,7 @@ class CopyableState(ABC):
 
 
 class States:
-    """The states of an environment by their names, or copies of them.
-
-    Args:
-        parts: The states.
-    """
+    """The states of an environment by their names, or copies of them."""
 
     def __init__(self, parts: Mapping[str, CopyableState]) -> None:
         self.parts: Mapping[str, CopyableState] = MappingProxyType(dict(parts))

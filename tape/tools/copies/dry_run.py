@@ -54,12 +54,6 @@ class DryRun(DryRunModel):
 
     A call that cannot be tried is predicted as without copies: it has a result, which is not known. So are those after
     it that need this result, and those in a state that is not known.
-
-    Args:
-        domain: The domain.
-        states: The real states.
-        make: Makes a call.
-        ledger: Pays the ``seconds`` that calls on copies take; nothing else.
     """
 
     def __init__(self, domain: ToolDomain, states: States, make: Make, ledger: Ledger) -> None:
@@ -95,11 +89,7 @@ class DryRun(DryRunModel):
         return self._known[name]
 
     async def _tried(self, before: ToolState, action: Action) -> Prediction:
-        """What a call leads to; where it cannot be tried, what the tools declare.
-
-        Raises:
-            ToolError: A state cannot be copied; the tool touches what is outside, or writes what it declares to read.
-        """
+        """What a call leads to; where it cannot be tried, what the tools declare."""
         declared = self._domain.outcome(before, action)
         if declared.state is None or (call := parse(action)).kind == ANSWER:
             return declared

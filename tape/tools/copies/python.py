@@ -133,11 +133,7 @@ def _leaves(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _inside(value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, by its place in it.
-
-    Raises:
-        CopyError: Nothing shows what it holds.
-    """
+    """What an object holds, by its place in it."""
     held = [*_items(value)]
     attributes = dict(getattr(value, "__dict__", {}))
     for name in (name for kind in type(value).__mro__ for name in _slots(kind)):

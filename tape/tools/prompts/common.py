@@ -60,11 +60,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 class ToolFormat(PromptFormat):
-    """What all have alike, for models that predict nothing: tools declare what they lead to.
-
-    Args:
-        domain: The task and its tools.
-    """
+    """What all have alike, for models that predict nothing: tools declare what they lead to."""
 
     def __init__(self, domain: ToolDomain) -> None:
         self._domain = domain

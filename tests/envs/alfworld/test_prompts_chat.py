@@ -21,7 +21,6 @@ from tape.lm.base import OneOf
 from tape.lm.scripted import obeys
 from tests.envs.alfworld.chat import COOK, FOUND, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
 from tests.envs.alfworld.worlds import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
-from tests.tape.offers import offers
 
 
 def test_the_prompt_shows_what_is_known_and_what_is_left() -> None:
@@ -138,15 +137,6 @@ def test_where_commands_are_shown_the_prompt_names_them_and_the_schema_admits_no
     assert "Possible commands: go to cabinet 1; open fridge 1." in prompt(request)
     assert actions_of(request) == {"go to cabinet 1", "open fridge 1"}
     assert "Possible commands" not in prompt(COOK.act_request(KNOWN, {}, None, ()))
-
-
-def test_paths_are_numbered() -> None:
-    plans = offers([["go to cabinet 1", "open cabinet 1"], ["open fridge 1"]], {"steps": 2})
-    request = COOK.select_request(KNOWN, plans, {"steps": 3})
-    assert "1: go to cabinet 1 -> s11 (0.25); open cabinet 1 -> s12 (0.25) | certainty 0.75; needs 2" in prompt(request)
-    assert "2: open fridge 1 -> s21 (0.25) |" in prompt(request)
-    assert request.constraint == OneOf(("1", "2"))
-    assert COOK.read_intention("I open the fridge.") is None
 
 
 @pytest.mark.slow

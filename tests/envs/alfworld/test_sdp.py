@@ -12,14 +12,14 @@ import pytest
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.sdp import adapter, unread
+from experiments.studies.sdp.revalidation import revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.errors import ConfigError, InvalidOutputError
 from tape.methods.sdp.agent import SdpAgent
 from tape.methods.sdp.events import ChainEvent
 from tape.methods.sdp.operators import Outcome
 from tape.methods.sdp.predicate_prompts import PredicatePrompts
-from tape.methods.sdp.revalidation import revalidate
 from tape.methods.sdp.target import Target
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate
 from tape.trace import read_trace

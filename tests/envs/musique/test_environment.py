@@ -117,7 +117,7 @@ def test_budgets_pay_for_their_retrievers() -> None:
 
 
 def test_the_plugin_serves_own_and_public_questions(tmp_path: Path) -> None:
-    options = {"data": None, "questions": "dev", "embeddings": None, "tightness": "tight"}
+    options = {"data": None, "questions": "dev", "tightness": "tight"}
     tasks = PLUGIN.tasks(options)
     assert {task.level_set for task in tasks} == {"musique-dev-tight"}
     first, second = (PLUGIN.make(task) for task in tasks[:2])

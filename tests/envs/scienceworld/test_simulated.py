@@ -25,7 +25,6 @@ from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
 from tape.methods.sdp.agent import SdpAgent
 from tests.envs.scienceworld.recorded import recorded, states
-from tests.tape.offers import offers
 
 pytestmark = pytest.mark.usefixtures("no_java")
 EXACT = "scienceworld?errors=0"
@@ -118,7 +117,6 @@ def test_every_answer_has_the_form_that_is_asked_for():
             prompt_format.next_request(state, "go to hallway"),
             prompt_format.next_request(state, "flarb", valid=True),
             prompt_format.score_request(state)[0],
-            prompt_format.select_request(state, offers([["wait1"], ["look around", "go to kitchen"]]), {}),
         ]
         for request in requests:
             [text] = ask(model, request)

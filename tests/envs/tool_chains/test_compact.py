@@ -9,6 +9,8 @@ import pytest
 from envs.tool_chains.compact import ReadingFormat, goal_words, prompt, vocabulary
 from envs.tool_chains.environment import ToolChainsEnvironment
 from envs.tool_chains.generator import ChainSettings, generate
+from envs.tool_chains.typed import TypedEnvironment
+from envs.tool_chains.typed.domain import as_typed
 from envs.tool_chains.words import all_specs, request_text, type_name
 from experiments.training.chains.data import WORDS, draw, is_held_out
 from tape.agents.tape import TapeAgent
@@ -16,8 +18,6 @@ from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import OneOf
 from tape.lm.registry import open_model
 from tape.tools import tool
-from tape.tools.typed import TypedEnvironment
-from tape.tools.typed.domain import as_typed
 
 
 def test_the_vocabulary_writes_every_request_and_every_type() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.show.plots import Panel, Plot, Series, Value, draw, spread
+from experiments.harness.plots import Panel, Plot, Series, Value, draw, spread
 
 METHODS = ("ReAct", "TAPE (LM world model)", "TAPE (simulator): upper bound")
 ROLES = ("plain", "strong", "bound")

@@ -8,12 +8,12 @@ import pytest
 from experiments import report
 from experiments.harness import excerpts, register
 from experiments.harness.cli import publish
+from experiments.harness.document import markdown
 from experiments.harness.measured import Measured
 from experiments.harness.methods import BASELINES, PAPER, TAPE, TAPE_PLUS
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.levels import EASY, HARD
-from tape.show.document import markdown
 from tape.statistics import Paired
 from tests.experiments.synthetic import make_run, measured
 

@@ -14,7 +14,6 @@ from experiments.studies.aec import aec
 from experiments.studies.aec.methods import METHODS, NAMES, REMOVED, named
 from tape.lm.bundled import sizes
 from tape.methods.aec.noisy_environment import NoisyDomain, NoisyEnvironment
-from tape.protocols.predicates import Predicate
 from tape.runner.directory import RunDirectory
 from tests.tape.methods.aec.toy import BoxDomain
 
@@ -29,8 +28,6 @@ def test_a_noisy_environment_has_the_optional_parts_of_its_domain_and_no_others(
     bare = NoisyDomain(BoxDomain(2), 0.5, 1)
     assert (noisy.goal_test is None, bare.goal_test is None) == (False, True)
     assert (noisy.hooks.unseen, bare.hooks.unseen) == (True, False)
-    found = noisy.hooks.features(Predicate("in", ("apple", "bed 1")))
-    assert found == [("object", "apple"), ("receptacle", "bed")]
 
 
 def test_what_was_removed_is_explained_where_it_has_rows() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.harness.cli import play
+from experiments.harness.document import Table
 from experiments.harness.matrix import Identified, Options, split
 from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
@@ -16,7 +17,6 @@ from experiments.studies.cgdp import memory
 from experiments.studies.cgdp.methods import HARNESSES
 from tape.methods.cgdp.settings import CgdpSettings
 from tape.runner.workers import InProcess
-from tape.show.document import Table
 from tape.statistics import holm
 from tests.tape.methods.cgdp.policy import scripted_policy
 

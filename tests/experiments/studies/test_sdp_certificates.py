@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from experiments.harness import episodes
+from experiments.harness.document import markdown
 from experiments.harness.measured import Measured
 from experiments.studies.sdp import certificates
-from tape.methods.sdp.trajectory import CertifiedTrajectory
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.show.document import markdown
 from tests.experiments.sdp_runs import make_sdp_run
 
 GIVEN = {"SDP": {"skill": 0.45}, "SDP, other": {"skill": 0.8, "score": True}, "ReAct": {}}

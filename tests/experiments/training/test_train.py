@@ -11,6 +11,8 @@ from tokenizers import Tokenizer
 from transformers import LlamaForCausalLM
 
 from envs.tool_chains.plugin import PLUGIN
+from envs.tool_chains.typed import TypedEnvironment
+from envs.tool_chains.typed.domain import as_typed
 from experiments.harness.matrix import own_options
 from experiments.training import ship
 from experiments.training.evaluate import accuracy
@@ -20,8 +22,6 @@ from experiments.training.train import main
 from tape.lm.bundled import card, checkpoint_folder, sizes
 from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
-from tape.tools.typed import TypedEnvironment
-from tape.tools.typed.domain import as_typed
 
 pytestmark = pytest.mark.slow
 

@@ -100,8 +100,8 @@ def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
     changed |= {"horizon": 7, "planning_reserve": {"tokens": 5}, "num_plans": 2}
     changed |= {"execution": "constrained", "on_infeasible": "partial"}
     assert config(said) == TapeConfig.make(**changed)
-    aec = {"gate": "query_all", "margin": 0.3, "query_budget": 5, "bridges": True}
-    verified = config(f"{said} --gate query_all --margin 0.3 --query-budget 5 --bridges", "aec")
+    aec = {"gate": "query_all", "margin": 0.3, "query_budget": 5}
+    verified = config(f"{said} --gate query_all --margin 0.3 --query-budget 5", "aec")
     assert verified == TapeConfig.make(**changed, aec=aec)
     sdp = {"chain": "sample", "attempts": 2, "cascade": False, "strict_algorithm1": True}
     chained = config(f"{said} --chain sample --attempts 2 --cascade off --strict-algorithm1", "sdp")

@@ -60,7 +60,7 @@ REFUSED = {
     "--gate=query_all": "none of which is in use here; add --verify aec or --agent cgdp, or another search agent",
     "--agent tape --chain sample": "--chain is a setting of sdp, which is not in use here; add --agent sdp",
     "--agent tape --verify aec --step-cap 5": "--step-cap is a setting of sdp, which is not in use here",
-    "--agent sdp --bridges": "--bridges is a setting of aec, which is not in use here; add --verify aec",
+    "--agent sdp --margin 0.3": "--margin is a setting of aec, which is not in use here; add --verify aec",
     "--agent react --cascade off": "--cascade is a setting of sdp, which is not in use here",
     "--agent tape --verify aec --gate nonsense": "argument --gate: invalid choice: 'nonsense'",
     "--verify sdp": "argument --verify: invalid choice: 'sdp'",

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from envs.tool_chains.typed import Change, TypedEnvironment
 from tape import TapeAgent
 from tape.lm.base import OneOf, Request, Usage
 from tape.lm.reading import BLANK, Reading
 from tape.lm.scripted import ScriptedLM
 from tape.tools import tool
-from tape.tools.typed import Change, TypedEnvironment
 
 TEXT = "Something sweet, please."
 THINGS = ("rye bread", "honey cake")

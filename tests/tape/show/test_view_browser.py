@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from experiments.harness.document import Bullets, Section, Table, write_report
 from tape import trace
 from tape.choice.graph import PlanGraph
-from tape.show.document import Bullets, Section, Table, write_report
 from tape.show.draw import draw
 from tape.trace import Event
 from tests.tape.loaders import command

@@ -18,7 +18,6 @@ from tape.tools import Tool, tool
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.state import ToolState
-from tape.tools.variants import ToolVariant, affordable, best_assignment
 from tests.tape.tools.helpers import domain, plans
 
 RESOURCES = ("usd", "seconds", "tokens")
@@ -170,44 +169,3 @@ def test_the_solver_finds_what_trying_every_assignment_finds(
         assert prod(here.quality(graph.edge(number).action) for number in found.path) == pytest.approx(best)
         spent = sum((graph.edge(number).cost for number in found.path), Resources())
         assert all((spent[kind] or 0) <= left for kind, left in remaining.items())
-
-
-VARIANTS = st.lists(
-    st.builds(
-        lambda usd, seconds, quality: ToolVariant(
-            "v", Resources({"usd": usd, "seconds": seconds, "steps": 1}), quality
-        ),
-        st.integers(0, 9),
-        st.integers(0, 9),
-        st.none() | st.sampled_from([0.2, 0.5, 0.9, 1.0]),
-    ),
-    min_size=1,
-    max_size=4,
-)
-LEFT = st.fixed_dictionaries({"usd": st.integers(0, 30), "seconds": st.integers(0, 30)})
-
-
-@given(VARIANTS, LEFT)
-def test_what_is_affordable_can_be_paid_and_one_call_more_cannot(
-    variants: list[ToolVariant], left: dict[str, int]
-) -> None:
-    for variant, count in zip(variants, affordable(variants, left), strict=True):
-        assert all((variant.worst[kind] or 0) * count <= have for kind, have in left.items())
-        assert count == 9 or any((variant.worst[kind] or 0) * (count + 1) > have for kind, have in left.items())
-
-
-@given(VARIANTS, LEFT, st.integers(0, 4))
-def test_the_best_assignment_is_the_best_of_all(variants: list[ToolVariant], left: dict[str, int], calls: int) -> None:
-    def fits(chosen: tuple[int, ...]) -> bool:
-        return all(sum(variants[i].worst[kind] or 0 for i in chosen) <= have for kind, have in left.items())
-
-    def quality(chosen: tuple[int, ...]) -> float:
-        return prod(variants[i].quality or 1.0 for i in chosen)
-
-    possible = [chosen for chosen in product(range(len(variants)), repeat=calls) if fits(chosen)]
-    found = best_assignment(variants, left, calls)
-    assert (found is None) == (not possible)
-    if found is not None:
-        assert fits(tuple(found))
-        assert quality(tuple(found)) == pytest.approx(max(map(quality, possible)))
-        assert found == sorted(found, reverse=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from envs.tool_chains.typed.environment import TypedEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, ToolError, tool
-from tape.tools.typed.environment import TypedEnvironment
 from tests.tape.tools.helpers import script
 from tests.tape.tools.misbehaving import deaf, made
 

@@ -155,20 +155,6 @@ def test_an_action_is_free_or_the_planned_one(prompts: WorldFormat) -> None:
             prompts.read_act(START, json.dumps(wrong))
 
 
-@pytest.mark.parametrize(
-    ("thought", "action"),
-    [
-        ('I take the ford: Walk(to="ford").', FORD), ('{"thought": "First Walk(to=\\"ford\\"), then', FORD),
-        ('Walk(to="ford") it is, Walk(to = "ford")', FORD), ('Walk(to="ford") and then Walk(to="mill")', None),
-        ('Walk(to="sea")', None), ("I walk to the ford.", None), ("", None),
-    ],
-)  # fmt: skip
-def test_an_intention_is_the_only_action_that_is_written_out(
-    prompts: WorldFormat, thought: str, action: str | None
-) -> None:
-    assert prompts.read_intention(thought) == action
-
-
 def test_choices_have_one_option_each(prompts: WorldFormat) -> None:
     request, values = prompts.score_request(START)
     assert request.constraint == OneOf(("solved", "possible", "hopeless"))

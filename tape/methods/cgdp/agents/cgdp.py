@@ -78,6 +78,6 @@ class CgdpAgent(SearchAgent):
             await search.retrieve(query, option, thought="" if move is None else move.thought, target=target)
             if widening is not None:
                 widening.after(target)
-            if reason := await search.exhausted():
+            if reason := search.exhausted():
                 return reason
         return f"all {self.most_rounds(search)} rounds are used"

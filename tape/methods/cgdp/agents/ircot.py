@@ -31,7 +31,7 @@ class IrcotAgent(SearchAgent):
         query = search.domain.question
         for _ in range(self.most_rounds(search)):
             await search.retrieve(query)
-            if reason := await search.exhausted():
+            if reason := search.exhausted():
                 return reason
             thought = await search.think()
             if thought is None:

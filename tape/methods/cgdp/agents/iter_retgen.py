@@ -36,7 +36,7 @@ class IterRetgenAgent(SearchAgent):
         for number in range(1, rounds + 1):
             await search.retrieve(query)
             search.forget()
-            if reason := await search.exhausted():
+            if reason := search.exhausted():
                 return reason
             if number < rounds:
                 query = f"{search.domain.question} {await search.draft()}".strip()

@@ -17,8 +17,6 @@ from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.base import LanguageModel
 from tape.methods.cgdp.context import PromptWindow
 from tape.methods.cgdp.gates import fixed_rounds
-from tape.methods.cgdp.interventions import MOST_ENTRIES, require_interventions
-from tape.methods.cgdp.interventions.trajectories import trajectories
 from tape.methods.cgdp.prompts.format import MoveKind, SearchFormat
 from tape.methods.cgdp.search import CorpusSearch
 from tape.methods.cgdp.settings import CgdpSettings, Memory
@@ -61,11 +59,7 @@ class SearchAgent(Agent):
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Set the defaults of the harness.
-
-        Raises:
-            ConfigError: The settings contradict the harness.
-        """
+        """Set the defaults of the harness."""
         given = CgdpSettings.find(config) or CgdpSettings()
         usual: Memory = "structured" if given.verify == "aec" and cls.usual_memory == "baseline" else cls.usual_memory
         settings = given.model_copy(update={"memory": given.memory or usual, "rounds": given.rounds or cls.rounds})
@@ -90,16 +84,11 @@ class SearchAgent(Agent):
             raise ConfigError(
                 f"gate={settings.gate!r} never stops a search of {most} rounds; stop earlier, or give more"
             )
-        require_interventions(settings)
         return config.using("cgdp", settings)
 
     @classmethod
     def require(cls, config: TapeConfig, env: Environment) -> None:
-        """Refuse an environment that cannot be searched.
-
-        Raises:
-            ConfigError: Names agents and environments that fit.
-        """
+        """Refuse an environment that cannot be searched."""
         super().require(config, env)
         if env.domain.search_task is None:
             raise ConfigError(
@@ -117,9 +106,6 @@ class SearchAgent(Agent):
             config: Resolved.
             tasks: Names and environments of the tasks.
             model: Counts the tokens.
-
-        Raises:
-            ConfigError: Names the task that needs most, and a sufficient window.
         """
         worst: tuple[int, str, PromptWindow] | None = None
         refused = ""
@@ -160,19 +146,18 @@ class SearchAgent(Agent):
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
-        """A move, a reading, a curation and a gate in every round, and the answer; a note is a round without a step."""
+        """A move, a reading and a curation in every round, and the answer; a note is a round without a step."""
         del steps, longest_plan
         settings = CgdpSettings.find(config) or CgdpSettings()
         verdicts = settings.k_trigger if settings.persist else 0
-        most = (4 + verdicts) * (settings.rounds or cls.rounds) + 1
-        return most if settings.interventions == "none" else MOST_ENTRIES * most
+        return (3 + verdicts) * (settings.rounds or cls.rounds) + 1
 
     async def _play(self, episode: Episode) -> None:
         search = self._search(episode)
         try:
             search.begin(self.moves)
             try:
-                reason = await trajectories(search, lambda: self.searched(search))
+                reason = await self.searched(search)
             except BudgetExceededError as error:
                 reason = f"the budget ended it: {error}"
             except EpisodeEnded as end:
@@ -204,7 +189,7 @@ class SearchAgent(Agent):
             else:
                 query, thought = move.text, move.thought
             await search.retrieve(query, thought=thought)
-            if reason := await search.exhausted():
+            if reason := search.exhausted():
                 return reason
         return f"all {rounds} rounds are used"
 

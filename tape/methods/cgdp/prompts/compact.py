@@ -23,11 +23,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NoReturn, TypeAlias
+from typing import Literal, TypeAlias
 
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
-from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove, Verdict
+from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove
 from tape.methods.cgdp.prompts.lexicon import MOST_TAGS, UNKNOWN, TaggedPage, check_words, sentences
 from tape.methods.cgdp.view import Belief, View
 from tape.protocols.prompt_format import PromptFormat
@@ -82,12 +82,7 @@ SearchPage: TypeAlias = TaggedPage[Tagged]
 
 
 def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
-    """Write a view, and passages to be read after it.
-
-    Args:
-        view: The memory of the agent.
-        passages: The passages to be read.
-    """
+    """Write a view, and passages to be read after it."""
     page: SearchPage = TaggedPage()
     page.mark("q:")
     page.text(view.question)
@@ -285,35 +280,6 @@ class CompactSearchFormat(PromptFormat):
         if len(words) > MOST_ANSWER_WORDS:
             raise InvalidOutputError(f"expected up to {MOST_ANSWER_WORDS} words, got {len(words)}")
         return UNANSWERABLE if words == [_NO_ANSWER] else page_of(view).verbatim(words)
-
-    # --- unresolved: answering is the trained role that knows what is missing --------------
-
-    def unresolved_request(self, view: View) -> Request:
-        """The request for an answer."""
-        return self.answer_request(view)
-
-    def read_unresolved(self, view: View, text: str) -> tuple[str, ...]:
-        """The question, if there is no answer to it yet."""
-        return (view.question,) if self.read_answer(view, text) == UNANSWERABLE else ()
-
-    # --- gate -------------------------------------------------------------------------------
-
-    def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
-        """Refused: the model was not trained to judge searches."""
-        del view, recent, style
-        _no_gate()
-
-    def read_gate(self, text: str) -> Verdict:
-        """Refused."""
-        del text
-        _no_gate()
-
-
-def _no_gate() -> NoReturn:
-    raise ConfigError(
-        "bundled:search was not trained to judge whether a search is exhausted; take a gate that asks no model, "
-        "for instance f_j0.6_u0.3_p2, or another model"
-    )
 
 
 def _request(page: SearchPage, ending: Sequence[str], pattern: str, most: int, role: str) -> Request:

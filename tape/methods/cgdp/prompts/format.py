@@ -20,13 +20,7 @@ MoveKind = Literal["search", "answer", "note"]
 
 @dataclass(frozen=True)
 class NextMove:
-    """The next move: search for ``text``, write ``text`` into the memory, or answer (``text`` is empty).
-
-    Attributes:
-        kind: The kind of move.
-        text: The query or the note.
-        thought: The words before it.
-    """
+    """The next move: search for ``text``, write ``text`` into the memory, or answer (``text`` is empty)."""
 
     kind: MoveKind
     text: str = ""
@@ -61,9 +55,6 @@ class Extracted:
     findings: tuple[Finding, ...] = ()
     resolved: tuple[int, ...] = ()
     questions: tuple[str, ...] = ()
-
-
-Verdict = Literal["PRODUCTIVE", "QUERY_STALE", "EXHAUSTED"]
 
 
 class SearchFormat(Protocol):
@@ -113,21 +104,3 @@ class SearchFormat(Protocol):
 
     def read_answer(self, view: View, text: str) -> str:
         """Read the answer."""
-
-    def unresolved_request(self, view: View) -> Request:
-        """Ask which predicates are still open before an answer can be given (appendix B, gap-aware stopping)."""
-
-    def read_unresolved(self, view: View, text: str) -> tuple[str, ...]:
-        """Read them as questions; none: the answer can be given."""
-
-    def gate_request(self, view: View, recent: Sequence[str], style: Literal["conservative", "neutral"]) -> Request:
-        """Ask whether the search is exhausted, by a :class:`tape.lm.base.OneOf` of the three verdicts.
-
-        Args:
-            view: The memory of the agent.
-            recent: One line for each of the last rounds: the query and the titles of its passages.
-            style: Whether the question favours continuing.
-        """
-
-    def read_gate(self, text: str) -> Verdict:
-        """Read the verdict."""

@@ -40,10 +40,10 @@ def record(role: str, right: int, n: int, *, valid: int | None = None, chance: f
         (record("score", 24, 24, chance=1.0), None),
         (record("act", 11, 24, chance=0.25), False),
         (record("act", 14, 24, chance=0.25), True),
-        (record("select", 9, 24, chance=1 / 3), False),
-        (record("select", 4, 8, chance=1 / 3), None),
-        (record("select", 2, 8, chance=1 / 3), False),
-        (record("select", 7, 8, chance=1 / 3), True),
+        (record("score", 9, 24, chance=1 / 3), False),
+        (record("score", 4, 8, chance=1 / 3), None),
+        (record("score", 2, 8, chance=1 / 3), False),
+        (record("score", 7, 8, chance=1 / 3), True),
         (record("whatever", 0, 24), False),
         (record("whatever", 1, 24), True),
     ],
@@ -83,12 +83,6 @@ def test_tools_need_no_world_model_and_their_calls_are_forced_anyway() -> None:
     advice = advise(probed("gsm_hard", *bad), GSM, tasks[0])
     assert dict(advice.settings) == {"scorer": "declared"}
     assert any("nothing declared here can plan" in note for note in advice.notes)
-
-
-def test_the_solver_selects_whatever_the_model_makes_of_it() -> None:
-    advice = advise(probed("sokoban", record("select", 8, 24, chance=1 / 3)), SOKOBAN, SOKOBAN_TASK)
-    assert not advice.settings
-    assert any("leave selecting to the solver" in note for note in advice.notes)
 
 
 @pytest.mark.parametrize(

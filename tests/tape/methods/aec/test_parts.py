@@ -14,12 +14,10 @@ from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.methods.aec.beliefs import BeliefStore, PredictedValue
-from tape.methods.aec.calibration import IsotonicCalibration
 from tape.methods.aec.controller import Controller
 from tape.methods.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, ThresholdGate, discretised, gate_of
 from tape.methods.aec.hypothesis import remainder
 from tape.methods.aec.method import AecMethod
-from tape.methods.aec.overrides import Overrides
 from tape.methods.aec.predictor import EnsemblePredictor
 from tape.methods.aec.settings import AecSettings
 from tape.methods.aec.state import EpistemicState
@@ -31,10 +29,9 @@ from tests.tape.methods.aec.test_facts import CLOSED, grounded
 from tests.tape.methods.aec.toy import BoxDomain, BoxModel, BoxWorld, begun, gem_in, locked, play
 
 OPEN = (False, False)
-JSON = {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json(), "learned_rules": Overrides(()).to_json()}
 NUMBERS = {"hypotheses": 5, "margin": 0.3, "uncertainty": 0.1, "query_budget": 7, "ensemble": 9}
-CHOICES = {"gate": "query_all", "commit": "belief", "bridges": True}
-CHANGED: list[dict[str, Any]] = [{name: value} for name, value in (JSON | NUMBERS | CHOICES).items()]
+CHOICES = {"gate": "query_all", "commit": "belief"}
+CHANGED: list[dict[str, Any]] = [{name: value} for name, value in (NUMBERS | CHOICES).items()]
 """Every setting of verification, each changed alone."""
 
 
@@ -188,12 +185,6 @@ def test_every_setting_changes_the_keys_of_episodes_and_is_read_back() -> None:
     assert spec_of(TapeConfig(aec=True)).episode_key(task, 0) == spec_of(TapeConfig(aec={})).episode_key(task, 0)
 
 
-def test_a_run_of_an_earlier_version_names_the_estimator_that_is_left() -> None:
-    assert TapeConfig(aec={"sigma": "votes", "margin": 0.3}) == TapeConfig(aec={"margin": 0.3})
-    with pytest.raises(ConfigError, match=r"there is no setting 'aec\.sigma'"):
-        TapeConfig.make(aec={"sigma": "wordings"})
-
-
 class Strict(BoxDomain):
     def admissible(self, state: Any) -> list[str]:
         return [f"{verb} {i}" for verb in ("open", "take") for i in range(2)]
@@ -201,7 +192,7 @@ class Strict(BoxDomain):
 
 def test_a_query_whose_next_step_is_not_admitted_stops_there() -> None:
     model = BoxModel(0, OPEN, plans=["open 0; take 0"])
-    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, aec={"gate": "query_all", "bridges": False})
+    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, aec={"gate": "query_all"})
     # A lid cannot be rattled here, so the next open predicate is asked, by opening the box.
     assert (result.end_state, result.actions, result.method["queries"]) == ("success", ["open 0", "take 0"], 1)
 

@@ -93,12 +93,6 @@ class Policy:
             return json.dumps({"evidence": "", "answer": "Nobody Knows"})
         return json.dumps({"evidence": "", "answer": "Otto Lind" if "Otto Lind" in asked else "UNANSWERABLE"})
 
-    def _unresolved(self, asked: str, _: list[Passage]) -> str:
-        return json.dumps({"missing": self._rng.choice([[], [f"Who is {self._words(asked)}?"]])})
-
-    def _gate(self, *_: object) -> str:
-        return self._rng.choice(["PRODUCTIVE", "QUERY_STALE", "EXHAUSTED"])
-
 
 def scripted_policy(seed: int, failing: float = 0.0, lying: float = 0.0, stopping: float = 0.1) -> ScriptedLM:
     """A scripted model with that policy."""

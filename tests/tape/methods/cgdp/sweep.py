@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tape import Budget
-from tape.errors import ConfigError
 from tape.methods.cgdp.agents.cgdp import CgdpAgent
 from tape.methods.cgdp.agents.ircot import IrcotAgent
 from tape.methods.cgdp.agents.iter_retgen import IterRetgenAgent
@@ -17,8 +16,6 @@ from tape.methods.cgdp.agents.search import SearchAgent
 from tape.methods.cgdp.belief import verified
 from tape.methods.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent
 from tape.methods.cgdp.gates import CONFIGURATIONS
-from tape.methods.cgdp.interventions import require_interventions
-from tape.methods.cgdp.settings import INTERVENTIONS, CgdpSettings
 from tape.methods.cgdp.view import Fact
 from tape.protocols.result import EpisodeResult
 from tape.protocols.search import Passage
@@ -27,7 +24,7 @@ from tests.tape.methods.cgdp.checks import wrong
 from tests.tape.methods.cgdp.policy import longest, play, scripted_policy
 
 AGENTS: tuple[type[SearchAgent], ...] = (CgdpAgent, IrcotAgent, ReactSearchAgent, MemgptAgent, IterRetgenAgent)
-GATES = ("none", "f_j0.6_u0.3_p2", "s_j0.5_u0.15_p2", "lm_conservative", "lm_neutral", "fixed:2", "voi")
+GATES = ("none", "f_j0.6_u0.3_p2", "s_j0.5_u0.15_p2", "fixed:2", "voi")
 
 
 def random_case(rng: random.Random) -> dict[str, Any]:
@@ -40,27 +37,17 @@ def random_case(rng: random.Random) -> dict[str, Any]:
             "failing": rng.choice([0.0, 0.1, 0.5, 1.0]), "lying": rng.choice([0.0, 0.2, 0.8]),
             "window": rng.randint(300, 700), "tokens": rng.randint(300, 9000), "calls": rng.randint(1, 40),
             "steps": rng.randint(1, 14),
-            "interventions": ",".join(rng.sample(INTERVENTIONS, rng.choice([0, 0, 1, 2, 4]))) or "none",
         }  # fmt: skip
         agent, memory, select = case["agent"], case["memory"], case["select"]
         known = memory in agent.memories and select in agent.selections
         aec = case["verify"] == "none" or memory in ("structured", "freeform")
-        if known and aec and (select == "lm" or memory == "structured") and _acts(case):
+        if known and aec and (select == "lm" or memory == "structured"):
             return case
-
-
-def _acts(case: dict[str, Any]) -> bool:
-    """Whether the interventions of a case can act."""
-    try:
-        require_interventions(CgdpSettings(**{name: case[name] for name in ("memory", "gate", "interventions")}))
-    except ConfigError:
-        return False
-    return True
 
 
 def play_case(case: dict[str, Any], trace: Path) -> EpisodeResult:
     """Play a case, and check what holds of every search."""
-    settings = {name: case[name] for name in ("memory", "gate", "select", "verify", "interventions")}
+    settings = {name: case[name] for name in ("memory", "gate", "select", "verify")}
     model = scripted_policy(case["seed"], case["failing"], case["lying"])
     caps, window = Budget({name: case[name] for name in ("tokens", "calls", "steps")}), case["window"]
     more = {"context_tokens": window, "k_trigger": 4, "k_target": 3}

@@ -10,10 +10,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.engine.settings import TapeConfig
 from tape.methods.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, TargetRecord, ValidatedEvent
 from tape.methods.sdp.loop import NOTHING_LEFT
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.protocols.result import EpisodeResult
 from tape.trace import ActedEvent, FinishedEvent, StartedEvent, TraceWriter
 

@@ -14,6 +14,9 @@ from envs.sokoban.level_sets import load_set
 from envs.sokoban.sdp import CAPS
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse, write
+from experiments.studies.sdp.reader import NotSdpError
+from experiments.studies.sdp.revalidation import PlayedLimits, checked, revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.agents.react import ReactAgent
 from tape.budget import Budget
 from tape.cli import main
@@ -22,10 +25,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.methods.sdp.adapter import Caps
 from tape.methods.sdp.agent import SdpAgent, caps_of
 from tape.methods.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
-from tape.methods.sdp.reader import NotSdpError
-from tape.methods.sdp.revalidation import PlayedLimits, checked, revalidate
 from tape.methods.sdp.settings import SdpSettings
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.trace import Event, TraceWriter, read_trace
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 from tests.tape.methods.aec.toy import of_type

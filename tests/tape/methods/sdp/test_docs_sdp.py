@@ -7,10 +7,10 @@ import re
 
 from envs.alfworld.sdp import CAPS as ALFWORLD
 from envs.sokoban.sdp import CAPS as SOKOBAN
+from experiments.studies.sdp.revalidation import RULES
 from tape.cli.switches import add_switches
 from tape.engine.ablations import Ablations
 from tape.engine.settings import TapeConfig
-from tape.methods.sdp.revalidation import RULES
 from tape.methods.sdp.settings import SdpSettings
 from tests.places import ROOT
 

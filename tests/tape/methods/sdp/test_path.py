@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.environment import SokobanEnvironment
+from experiments.studies.sdp.revalidation import revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
@@ -28,10 +30,8 @@ from tape.methods.sdp.chat_prompts import ActionAnswer
 from tape.methods.sdp.events import ChainEvent, ValidatedEvent
 from tape.methods.sdp.operators import Realized
 from tape.methods.sdp.predicate_adapter import PROBE, PredicateAdapter
-from tape.methods.sdp.revalidation import revalidate
 from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.methods.sdp.target import Target
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.methods.sdp.writing import WARMEST, WritingRealize, any_of
 from tape.protocols import Action, Observation
 from tape.protocols.result import EpisodeResult

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.studies.sdp.revalidation import checked, revalidate
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.budget import Budget
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
@@ -19,8 +21,6 @@ from tape.methods.sdp.adapter import Foresees
 from tape.methods.sdp.adapters import require_adapter
 from tape.methods.sdp.agent import SdpAgent
 from tape.methods.sdp.events import ChainEvent, ValidatedEvent
-from tape.methods.sdp.revalidation import checked, revalidate
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 from tape.protocols.result import EpisodeResult
 from tape.tools import Fixed, ToolEnvironment, ToolFailedError, tool
 from tape.tools.making import make_tool

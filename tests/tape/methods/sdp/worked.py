@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments.studies.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
+from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.methods.sdp.events import CheckRecord, TargetRecord
 from tape.methods.sdp.operators import How
-from tape.methods.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
-from tape.methods.sdp.trajectory import CertifiedTrajectory
 
 KINDS = {"A": "take", "B": "move", "C": "move", "D": "heat", "D2": "heat", "goal": "goal"}
 

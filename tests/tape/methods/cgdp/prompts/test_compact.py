@@ -253,8 +253,6 @@ def test_whatever_a_constraint_admits_can_be_read_and_quotes_are_verbatim(
 
 def test_requests_that_the_model_was_not_trained_for_are_refused() -> None:
     for ask, message in (
-        (lambda: FORM.gate_request(READING, (), "neutral"), "not trained to judge"),
-        (lambda: FORM.read_gate("EXHAUSTED"), "not trained to judge"),
         (lambda: FORM.query_request(READING, ()), "no move"),
         (lambda: FORM.query_request(View("Who?"), ("note",)), "nothing can be noted"),
         (lambda: FORM.curate_request(View(QUESTION, belief=Belief("freeform"))), "nothing to curate"),
