@@ -21,32 +21,28 @@ class JsonRecord:
         file: The file.
         place: The number of its line, or its place in words.
         fields: Its fields.
-        error: The error to raise.
         within: What stands before the names of its fields in errors, such as ``paragraphs[0].``.
     """
 
     file: str
     place: int | str
     fields: Mapping[str, Any]
-    error: type[DataFileError]
     within: str = ""
 
     @classmethod
-    def of(
-        cls, value: object, file: str, place: int | str, error: type[DataFileError], remedy: str, within: str = ""
-    ) -> Self:
+    def of(cls, value: object, file: str, place: int | str, remedy: str, within: str = "") -> Self:
         """A record of a value.
 
         Raises:
             DataFileError: It is no object.
         """
         if isinstance(value, dict):
-            return cls(file, place, value, error, within)
-        raise cls(file, place, {}, error, within).wrong("", f"is {short(value)}; {remedy}")
+            return cls(file, place, value, within)
+        raise cls(file, place, {}, within).wrong("", f"is {short(value)}; {remedy}")
 
     def wrong(self, field: str, problem: str) -> DataFileError:
         """The error about a field."""
-        return self.error(self.file, self.place, f"{self.within}{field}".rstrip("."), problem)
+        return DataFileError(self.file, self.place, f"{self.within}{field}".rstrip("."), problem)
 
     def got(self, field: str) -> str:
         """The value of a field as an error describes it."""
@@ -99,7 +95,7 @@ class JsonRecord:
         return value
 
 
-def records_of_lines(path: Path, error: type[DataFileError]) -> Iterator[JsonRecord]:
+def records_of_lines(path: Path) -> Iterator[JsonRecord]:
     """The objects of a JSON Lines file, by line; blank lines are skipped.
 
     Raises:
@@ -107,18 +103,17 @@ def records_of_lines(path: Path, error: type[DataFileError]) -> Iterator[JsonRec
     """
     try:
         for number, fields in json_lines(path):
-            yield JsonRecord.of(fields, str(path), number, error, "give one JSON object a line")
+            yield JsonRecord.of(fields, str(path), number, "give one JSON object a line")
     except DataError as problem:
         line, text = located_problem(problem, str(path))
-        raise error(str(path), line, "", f"{text}; give one JSON object a line") from None
+        raise DataFileError(str(path), line, "", f"{text}; give one JSON object a line") from None
 
 
-def array_of(path: Path, error: type[DataFileError], what: str) -> list[Any]:
+def array_of(path: Path, what: str) -> list[Any]:
     """The items of a JSON file that holds one array.
 
     Args:
         path: The file.
-        error: The error to raise.
         what: The items, for the error.
 
     Raises:
@@ -128,7 +123,9 @@ def array_of(path: Path, error: type[DataFileError], what: str) -> list[Any]:
         items = read_json(path)
     except DataError as problem:
         line, text = located_problem(problem, str(path))
-        raise error(str(path), f"line {line}" if line else "", "", f"{text}; give one JSON array of {what}") from None
+        raise DataFileError(
+            str(path), f"line {line}" if line else "", "", f"{text}; give one JSON array of {what}"
+        ) from None
     if not isinstance(items, list) or not items:
-        raise error(str(path), "", "", f"holds no array of {what}; give [{{...}}, ...] with at least one")
+        raise DataFileError(str(path), "", "", f"holds no array of {what}; give [{{...}}, ...] with at least one")
     return items

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from envs.data_files import DataFileError
 from tape.errors import TapeError
 
 
@@ -12,7 +11,3 @@ class GsmHardError(TapeError, ValueError):
 
 class ArithmeticToolError(GsmHardError):
     """A calculation that has no finite real result; the message names the operation and its numbers."""
-
-
-class ProblemFileError(DataFileError, GsmHardError):
-    """A file of problems that cannot be read; its places are lines."""

@@ -7,7 +7,7 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from envs.gsm_hard.errors import ProblemFileError
+from envs.data_files import DataFileError
 from envs.gsm_hard.problem import Problem
 from envs.records import JsonRecord, records_of_lines
 
@@ -24,9 +24,9 @@ def load(path: str | PathLike[str]) -> list[Problem]:
     Raises:
         DataError: The file cannot be read or has no problems, or a line is malformed; names the place.
     """
-    problems = [_problem(record) for record in records_of_lines(Path(path), ProblemFileError)]
+    problems = [_problem(record) for record in records_of_lines(Path(path))]
     if not problems:
-        raise ProblemFileError(
+        raise DataFileError(
             str(path), None, "", "has no problems; give one JSON object a line with input, code and target"
         )
     return problems

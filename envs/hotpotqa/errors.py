@@ -1,4 +1,4 @@
-"""The error of the package; files that cannot be read raise :class:`envs.musique.errors.QuestionFileError`."""
+"""The error of the package; files that cannot be read raise :class:`envs.data_files.DataFileError`."""
 
 from __future__ import annotations
 

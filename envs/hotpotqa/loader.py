@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 
 from envs.hotpotqa.errors import HotpotError
-from envs.musique.errors import QuestionFileError
 from envs.musique.question import MusiqueQuestion
 from envs.records import JsonRecord, array_of
 from tape.protocols.search import Passage
@@ -28,11 +27,11 @@ def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
     is what a search has found, so it may lack those, or be empty.
 
     Raises:
-        QuestionFileError: The file or a field of it is malformed; names both. Questions are counted from 1.
+        DataFileError: The file or a field of it is malformed; names both. Questions are counted from 1.
     """
     questions: dict[str, MusiqueQuestion] = {}
-    for number, value in enumerate(array_of(Path(path), QuestionFileError, "questions"), 1):
-        record = JsonRecord.of(value, str(path), number, QuestionFileError, "give an object")
+    for number, value in enumerate(array_of(Path(path), "questions"), 1):
+        record = JsonRecord.of(value, str(path), number, "give an object")
         question = _question(record)
         if question.id in questions:
             raise record.wrong("_id", f"{short(question.id)} came before; give each question its own id")

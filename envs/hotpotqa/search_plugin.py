@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from envs.data_files import DataFileError
 from envs.hotpotqa.loader import HOPS, load
-from envs.musique.errors import QuestionFileError
 from envs.musique.evidence import Gold
 from envs.musique.question import MusiqueQuestion
 from envs.musique.search_plugin import MusiqueSearchPlugin, SearchedQuestion, asked_of, own
@@ -43,9 +43,7 @@ class HotpotSearchPlugin(MusiqueSearchPlugin):
 def _gold(record: Mapping[str, Any], question: MusiqueQuestion, file: str, number: int) -> Gold:
     """The paragraphs that the supporting facts name by their titles; the file has no sub-questions."""
     if not question.passages:
-        raise QuestionFileError(
-            file, number, "context", f"is empty: there is nothing to search for {short(question.id)}"
-        )
+        raise DataFileError(file, number, "context", f"is empty: there is nothing to search for {short(question.id)}")
     titles = [title for title, _ in record.get("supporting_facts", [])]
     return Gold(tuple(passage.id for passage in question.passages if passage.title in titles), ())
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
+from envs.data_files import DataFileError
 from envs.locomo.dialogue import Dialogue, DialogueQuestion, Kind
-from envs.locomo.errors import DialogueFileError
 from envs.records import JsonRecord, array_of
 from tape.protocols.search import Passage
 from tape.reading import short
@@ -48,18 +48,18 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
         categories: Keys of :data:`CATEGORIES`.
 
     Raises:
-        DialogueFileError: The file, a record or a field is malformed; names all three.
+        DataFileError: The file, a record or a field is malformed; names all three.
     """
     left_out = _LeftOut()
     found: dict[str, Dialogue] = {}
-    for number, value in enumerate(array_of(Path(path), DialogueFileError, "conversations"), 1):
+    for number, value in enumerate(array_of(Path(path), "conversations"), 1):
         record = _record(value, str(path), f"conversation {number}", "conversation and qa")
         dialogue = _dialogue(record, number, categories, left_out)
         if dialogue.name in found:
             raise record.wrong("sample_id", f"{short(dialogue.name)} came before; give each conversation its own")
         found[dialogue.name] = dialogue
     if not any(dialogue.questions for dialogue in found.values()):
-        raise DialogueFileError(str(path), "", "qa", f"holds no question of category {_listed(categories)}")
+        raise DataFileError(str(path), "", "qa", f"holds no question of category {_listed(categories)}")
     if left_out.repeated or left_out.no_turn:
         examples = ", ".join(left_out.no_turn[:3])
         warnings.warn(
@@ -72,7 +72,7 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
 
 
 def _record(value: object, file: str, place: str, fields: str) -> JsonRecord:
-    return JsonRecord.of(value, file, place, DialogueFileError, f"give an object with {fields}")
+    return JsonRecord.of(value, file, place, f"give an object with {fields}")
 
 
 def _text(record: JsonRecord, name: str) -> str:
@@ -86,7 +86,7 @@ def _dialogue(record: JsonRecord, number: int, categories: Sequence[int], left_o
     if not isinstance(sessions, dict):
         problem = f"{record.got('conversation')}; give an object with speakers and sessions"
         raise record.wrong("conversation", problem)
-    talk = JsonRecord(record.file, record.place, sessions, record.error)
+    talk = JsonRecord(record.file, record.place, sessions)
     speakers = (_text(talk, "speaker_a"), _text(talk, "speaker_b"))
     names = sorted(
         (int(match[1]), each) for each in sessions if (match := _SESSION.fullmatch(each)) and len(match[1]) < 10

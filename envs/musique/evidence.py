@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from envs.musique.errors import QuestionFileError
 from envs.musique.question import MusiqueQuestion
 from envs.musique.scripted_reader import read
 from envs.musique.wordings import RELATIONS
@@ -67,10 +66,10 @@ def public_gold(path: str | PathLike[str]) -> dict[str, Gold]:
     Call :func:`envs.musique.loader.load` first, which checks the rest of the file.
 
     Raises:
-        QuestionFileError: A question has no decomposition, or one that refers to what is not there.
+        DataFileError: A question has no decomposition, or one that refers to what is not there.
     """
     found = {}
-    for record in records_of_lines(Path(path), QuestionFileError):
+    for record in records_of_lines(Path(path)):
         if record.flag("answerable"):
             found[record.text("id")] = _gold(record)
     return found

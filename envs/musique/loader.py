@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from envs.musique.errors import QuestionFileError
+from envs.data_files import DataFileError
 from envs.musique.question import MusiqueQuestion
 from envs.records import JsonRecord, records_of_lines
 from tape.protocols.search import Passage
@@ -26,11 +26,11 @@ def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
     An :class:`UnanswerableWarning` reports how many unanswerable questions were left out.
 
     Raises:
-        QuestionFileError: The file, a line or a field of it is malformed.
+        DataFileError: The file, a line or a field of it is malformed.
     """
     questions: dict[str, MusiqueQuestion] = {}
     skipped = 0
-    for record in records_of_lines(Path(path), QuestionFileError):
+    for record in records_of_lines(Path(path)):
         if not record.flag("answerable"):
             skipped += 1
             continue
@@ -39,7 +39,7 @@ def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
             raise record.wrong("id", f"{short(question.id)} came before; give each question its own id")
         questions[question.id] = question
     if not questions:
-        raise QuestionFileError(str(path), None, "", f"has no answerable question ({skipped} unanswerable)")
+        raise DataFileError(str(path), None, "", f"has no answerable question ({skipped} unanswerable)")
     if skipped:
         total = skipped + len(questions)
         warnings.warn(f"{path}: {skipped} of {total} questions are unanswerable: left out", UnanswerableWarning, 2)
@@ -48,7 +48,7 @@ def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
 
 def records(path: Path) -> Iterator[tuple[int | str, Mapping[str, Any]]]:
     """The fields of the JSON objects of a file, each with the number of its line; see :mod:`envs.records`."""
-    return ((record.place, record.fields) for record in records_of_lines(path, QuestionFileError))
+    return ((record.place, record.fields) for record in records_of_lines(path))
 
 
 def _question(record: JsonRecord) -> MusiqueQuestion:
@@ -76,7 +76,7 @@ def _question(record: JsonRecord) -> MusiqueQuestion:
 
 def _passage(record: JsonRecord, value: object, number: int) -> Passage:
     within, remedy = f"paragraphs[{number}].", "give idx, title and paragraph_text"
-    paragraph = JsonRecord.of(value, record.file, record.place, record.error, remedy, within)
+    paragraph = JsonRecord.of(value, record.file, record.place, remedy, within)
     index = paragraph.fields.get("idx", number)
     if isinstance(index, bool) or not isinstance(index, int | str) or index == "":
         raise paragraph.wrong("idx", f"is {short(index)}; give a number")

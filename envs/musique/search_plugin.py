@@ -118,7 +118,7 @@ def public(path: Path, *, pooled: bool) -> list[SearchedQuestion]:
     """The answerable questions of a file in the public MuSiQue format; see :func:`asked_of`.
 
     Raises:
-        QuestionFileError: It cannot be read.
+        DataFileError: It cannot be read.
     """
     return asked_of(load(path), public_gold(path), pooled=pooled)
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from envs.data_files import DataFileError
 from tape.errors import TapeError
 
 
 class RepoQaError(TapeError, ValueError):
     """Anything wrong with a package, a folder of sources or a request for questions about one."""
-
-
-class RepoQuestionFileError(DataFileError, RepoQaError):
-    """A file of questions that cannot be read; its places are lines."""
 
 
 class SkippedFilesWarning(UserWarning):

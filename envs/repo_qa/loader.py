@@ -13,9 +13,9 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+from envs.data_files import DataFileError
 from envs.records import JsonRecord, records_of_lines
 from envs.repo_qa.asked import PlayedQuestion
-from envs.repo_qa.errors import RepoQuestionFileError
 from envs.repo_qa.index import Repository
 from tape.protocols.search import UNANSWERABLE, is_abstention
 from tape.reading import short
@@ -36,13 +36,13 @@ def load(path: Path, repository: Repository) -> list[PlayedQuestion]:
     A :class:`LeftOutWarning` reports how many were left out.
 
     Raises:
-        RepoQuestionFileError: The file, a line or a field of it is malformed, or no question is about the repository.
+        DataFileError: The file, a line or a field of it is malformed, or no question is about the repository.
     """
     found: list[PlayedQuestion] = []
     seen: dict[str, int | str] = {}
     others: Counter[str] = Counter()
     outside = 0
-    for record in records_of_lines(path, RepoQuestionFileError):
+    for record in records_of_lines(path):
         about = record.text("repo", "").strip()
         if about and not _is_about(about, repository):
             others[about] += 1
@@ -55,11 +55,11 @@ def load(path: Path, repository: Repository) -> list[PlayedQuestion]:
         outside += missed
         found.append(question)
     if not found and not others:
-        raise RepoQuestionFileError(str(path), None, "", "has no question; give one JSON object a line")
+        raise DataFileError(str(path), None, "", "has no question; give one JSON object a line")
     if not found:
         about = f"about {short(repository.name)}; it has {_listed(others)}"
         remedy = "take that repository (a folder goes by its name), or leave the field 'repo' out"
-        raise RepoQuestionFileError(str(path), None, "", f"has no question {about}; {remedy}")
+        raise DataFileError(str(path), None, "", f"has no question {about}; {remedy}")
     if others:
         text = f"{path}: {others.total()} questions about other repositories were left out ({_listed(others)})"
         warnings.warn(text, LeftOutWarning, 2)

@@ -21,9 +21,9 @@ from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
-from envs.data_files import located_problem
+from envs.data_files import DataFileError, located_problem
 from envs.travelplanner.cost import cents
-from envs.travelplanner.errors import TravelError, TripDataError
+from envs.travelplanner.errors import TravelError
 from envs.travelplanner.files import named, rows
 from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, OfferWorld, Restaurant, Stay
 from envs.travelplanner.queries import load_queries
@@ -146,8 +146,8 @@ class _Row:
         except TravelError as error:
             raise self.error(column, f"cannot be paid: {error}") from None
 
-    def error(self, column: str, problem: str) -> TripDataError:
-        return TripDataError(
+    def error(self, column: str, problem: str) -> DataFileError:
+        return DataFileError(
             str(self._file), None, None, f"line {self._line}, column {column!r}: {short(self[column])} {problem}"
         )
 
@@ -156,7 +156,7 @@ def _find(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / Path(name).name):
         if path.is_file():
             return path
-    raise TripDataError(
+    raise DataFileError(
         str(folder), None, None, f"there is no {name}; unpack the public database there, with its folders"
     )
 
@@ -194,12 +194,12 @@ def _states(folder: Path) -> dict[str, str]:
     try:
         text = read_text(path)
     except ReadingError as error:
-        raise TripDataError(str(path), None, None, located_problem(error, str(path))[1]) from None
+        raise DataFileError(str(path), None, None, located_problem(error, str(path))[1]) from None
     for number, line in enumerate(text.split("\n"), 1):
         city, tab, state = line.partition("\t")
         if line.strip():
             if not tab:
-                raise TripDataError(
+                raise DataFileError(
                     str(path), None, None, f"line {number}: expected a city, a tab and its state, got {line[:80]!r}"
                 )
             found[city.strip()] = state.strip()

@@ -1,4 +1,4 @@
-"""Reading foreign files: every problem is a :class:`TripDataError` with file and line."""
+"""Reading foreign files: every problem is a :class:`DataFileError` with file and line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from envs.travelplanner.errors import TripDataError
+from envs.data_files import DataFileError
 
 MOST_FIELD = 2**26
 """Characters of a field; the public files of queries hold all that was found about a trip in a single one."""
@@ -18,16 +18,16 @@ def named(path: Path) -> Iterator[None]:
     """Raise an error that names the file, and the line that is not text."""
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise TripDataError(
+            raise DataFileError(
                 str(path), None, None, "cannot be read: it is a folder, a pipe or a device; name a file"
             )
         yield
     except OSError as error:
-        raise TripDataError(
+        raise DataFileError(
             str(path), None, None, f"cannot be read: {error.strerror}; check the path and its permissions"
         ) from error
     except UnicodeDecodeError:
-        raise TripDataError(
+        raise DataFileError(
             str(path), None, None, f"{_undecodable(path)}is not UTF-8; save the file as UTF-8"
         ) from None
 
@@ -57,7 +57,7 @@ def rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, str
                 yield reader.line_num, cells
         except csv.Error as error:
             problem = f"line {reader.reader.line_num}: {error}; is it CSV, with its quotes closed?"
-            raise TripDataError(str(path), None, None, problem) from None
+            raise DataFileError(str(path), None, None, problem) from None
 
 
 @contextmanager
@@ -75,6 +75,6 @@ def require(path: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
     if missing := [column for column in wanted if column not in there]:
         shown = ", ".join(there)[:500]
         shown = shown if shown.isprintable() else repr(shown)
-        raise TripDataError(
+        raise DataFileError(
             str(path), None, None, f"columns are missing: {', '.join(missing)}; there is: {shown or 'none'}"
         )

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from envs.data_files import located_problem
+from envs.data_files import DataFileError, located_problem
 from envs.travelplanner.cost import cents
-from envs.travelplanner.errors import TravelError, TripDataError
+from envs.travelplanner.errors import TravelError
 from envs.travelplanner.files import rows, wide_cells
 from envs.travelplanner.query import SHAPES, Constraints, Level, TripQuery
 from tape.errors import DataError as ReadingError
@@ -44,9 +44,9 @@ def load_queries(path: Path) -> list[TripQuery]:
         except ReadingError as error:
             line, problem = located_problem(error, str(path))
             place = f"line {line}: " if line else ""
-            raise TripDataError(str(path), None, None, f"{place}{problem}; write one query a line, in JSON") from None
+            raise DataFileError(str(path), None, None, f"{place}{problem}; write one query a line, in JSON") from None
     if not records:
-        raise TripDataError(
+        raise DataFileError(
             str(path), None, None, "there is no query in it; write one a line, in JSON, or a CSV file with columns"
         )
     return [_query(path, number, record, index) for index, (number, record) in enumerate(records)]
@@ -54,14 +54,14 @@ def load_queries(path: Path) -> list[TripQuery]:
 
 def _object(path: Path, number: int, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise TripDataError(str(path), None, None, f"line {number}: a query is a JSON object")
+        raise DataFileError(str(path), None, None, f"line {number}: a query is a JSON object")
     return found
 
 
 def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> TripQuery:
     where = f"line {line}"
     if missing := [column for column in COLUMNS if record.get(column) is None]:
-        raise TripDataError(
+        raise DataFileError(
             str(path), None, None, f"{where}: there is no {', '.join(missing)}; every query needs these columns"
         )
     try:
@@ -92,7 +92,7 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Trip
             text=_text(record, "query", ""),
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise TripDataError(str(path), None, None, f"{where}: {error}") from None
+        raise DataFileError(str(path), None, None, f"{where}: {error}") from None
 
 
 def _text(record: Mapping[str, Any], column: str, missing: str | None = None) -> str:

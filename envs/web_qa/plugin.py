@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from envs.data_files import DataFileError
 from envs.web_qa.environment import CAPS, WebEnvironment
-from envs.web_qa.errors import WebFileError
 from envs.web_qa.web import DATA, Web, WebPage, load_pages, load_tasks
 from tape.protocols import Environment, EnvironmentPlugin, Task
 
@@ -40,7 +40,7 @@ class WebPlugin(EnvironmentPlugin):
         """One task per line."""
         data, folder = options.get("data"), options.get("pages")
         if data and not folder:
-            raise WebFileError(
+            raise DataFileError(
                 data, "", "", "has tasks on the live web, of which no record is shipped; give --pages DIR"
             )
         pages = load_pages(Path(folder)) if folder else load_pages()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from envs.data_files import DataFileError
 from envs.records import records_of_lines
 from envs.search.retrieval import bm25, words
-from envs.web_qa.errors import WebFileError
 from tape.budget import Resources, declare
 from tape.budget.prices import Fixed
 from tape.protocols.search import Passage
@@ -119,17 +119,17 @@ def load_pages(folder: Path = DATA) -> tuple[WebPage, ...]:
     """The pages of a folder: its files ``pages*.jsonl``, an object with ``address``, ``title`` and ``text`` a line.
 
     Raises:
-        WebFileError: There is none, or a line is wrong.
+        DataFileError: There is none, or a line is wrong.
     """
     found: dict[str, WebPage] = {}
     for file in sorted(folder.glob("pages*.jsonl")):
-        for record in records_of_lines(file, WebFileError):
+        for record in records_of_lines(file):
             blocked = "blocked" in record.fields and record.flag("blocked")
             page = WebPage(record.text("address"), record.text("title"), record.text("text"), blocked)
             if found.setdefault(page.address, page) is not page:
                 raise record.wrong("address", f"{page.address} is the address of an earlier page; give each its own")
     if not found:
-        raise WebFileError(str(folder), "", "", "holds no pages; record them as pages.jsonl, one JSON object a line")
+        raise DataFileError(str(folder), "", "", "holds no pages; record them as pages.jsonl, one JSON object a line")
     return tuple(found.values())
 
 
@@ -137,10 +137,10 @@ def load_tasks(file: Path) -> tuple[WebTask, ...]:
     """The tasks of a file in AssistantBench's format.
 
     Raises:
-        WebFileError: It cannot be read; names line and field.
+        DataFileError: It cannot be read; names line and field.
     """
     found: dict[str, WebTask] = {}
-    for record in records_of_lines(file, WebFileError):
+    for record in records_of_lines(file):
         answer, difficulty, metadata = (
             record.text(name) if record.fields.get(name) else "" for name in ("answer", "difficulty", "metadata")
         )
@@ -148,5 +148,5 @@ def load_tasks(file: Path) -> tuple[WebTask, ...]:
         if found.setdefault(task.id, task) is not task:
             raise record.wrong("id", f"{task.id} is the id of an earlier task; give each its own")
     if not found:
-        raise WebFileError(str(file), "", "", "holds no tasks; give one JSON object a line")
+        raise DataFileError(str(file), "", "", "holds no tasks; give one JSON object a line")
     return tuple(found.values())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.gsm_hard.errors import ProblemFileError
+from envs.data_files import DataFileError
 from envs.gsm_hard.loader import DEFAULT_OPERATIONS, load, operations_of
 
 _DATA = os.environ.get("TAPE_TEST_DATA", "")
@@ -47,7 +47,7 @@ def test_problems_are_read(tmp_path: Path) -> None:
 )
 def test_a_bad_line_is_named(tmp_path: Path, row: Any, field: str, message: str) -> None:
     path = write(tmp_path / "bad.jsonl", GOOD, row)
-    with pytest.raises(ProblemFileError, match=message) as caught:
+    with pytest.raises(DataFileError, match=message) as caught:
         load(path)
     assert (caught.value.file, caught.value.place, caught.value.field) == (str(path), 2, field)
     assert f"{path}:2" in str(caught.value)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from envs.data_files import DataFileError
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.loader import load
 from envs.hotpotqa.plugin import PLUGIN
-from envs.musique.errors import QuestionFileError
 from tests.envs.hotpotqa.helpers import PASSAGES
 
 
@@ -48,7 +48,7 @@ def test_questions_bring_their_paragraphs(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, content: object, message: str) -> None:
-    with pytest.raises(QuestionFileError, match=message):
+    with pytest.raises(DataFileError, match=message):
         load(written(tmp_path, content))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from envs.data_files import DataFileError
 from envs.locomo.dialogue import DialogueQuestion
-from envs.locomo.errors import DialogueFileError
 from envs.locomo.loader import CATEGORIES, DialogueLeftOutWarning, load
 from tape.protocols.search import Passage
 from tests.envs.locomo.helpers import conversation, turn, write
@@ -109,7 +109,7 @@ TURN = "conversation 1, session_1, turn 1"
 )
 def test_errors_name_the_place_and_the_problem(bad: Any, record: str, field: str, problem: str, tmp_path: Path) -> None:
     file = write(tmp_path, bad)
-    with pytest.raises(DialogueFileError) as caught:
+    with pytest.raises(DataFileError) as caught:
         load(file)
     error = caught.value
     assert (error.file, error.place, error.field) == (str(file), record, field)
@@ -117,7 +117,7 @@ def test_errors_name_the_place_and_the_problem(bad: Any, record: str, field: str
 
 
 def test_two_conversations_of_one_name(tmp_path: Path) -> None:
-    with pytest.raises(DialogueFileError, match=r"conversation 2: field 'sample_id': 'conv-1' came before"):
+    with pytest.raises(DataFileError, match=r"conversation 2: field 'sample_id': 'conv-1' came before"):
         load(write(tmp_path, conversation(), conversation()))
     first, second = load(write(tmp_path, conversation(sample_id=...), conversation(sample_id=...)))
     assert (first.name, second.name) == ("conversation-1", "conversation-2")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envs.musique.errors import QuestionFileError
+from envs.data_files import DataFileError
 from envs.musique.loader import UnanswerableWarning, load
 from envs.musique.question import MusiqueQuestion
 from tape.protocols.search import Passage
@@ -49,7 +49,7 @@ def test_unanswerable_questions_are_left_out_and_counted(tmp_path: Path) -> None
     records = [record(id=str(i), answerable=i % 3 == 0) for i in range(6)]
     with pytest.warns(UnanswerableWarning, match="4 of 6 questions are unanswerable"):
         assert [q.id for q in load(write(tmp_path, *records))] == ["0", "3"]
-    with pytest.raises(QuestionFileError, match=r"no answerable question \(1 unanswerable\)"):
+    with pytest.raises(DataFileError, match=r"no answerable question \(1 unanswerable\)"):
         load(write(tmp_path, record(answerable=False)))
 
 
@@ -78,7 +78,7 @@ PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
 )
 def test_errors_name_the_place(tmp_path: Path, bad: Any, field: str, problem: str) -> None:
     file = write(tmp_path, record(id="first"), bad)
-    with pytest.raises(QuestionFileError) as caught:
+    with pytest.raises(DataFileError) as caught:
         load(file)
     assert (caught.value.file, caught.value.place, caught.value.field) == (str(file), 2, field)
     assert problem in str(caught.value)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from envs.data_files import DataFileError
 from envs.repo_qa import Repository, read_repo
 from envs.repo_qa.asked import PlayedQuestion
-from envs.repo_qa.errors import RepoQuestionFileError
 from envs.repo_qa.loader import LeftOutWarning, load
 from tests.envs.repo_qa.helpers import write_shop
 
@@ -53,7 +53,7 @@ def test_other_repositories_are_left_out_and_reported(repository: Repository) ->
     with pytest.warns(LeftOutWarning, match=r"q\.jsonl: 2 questions about other .*'acme/other' 2"):
         found = read(repository, *({**PLAIN, "repo": name} for name in ("acme/other", "store", "acme/other")))
     assert [one.id for one in found] == ["line-2"]
-    with pytest.raises(RepoQuestionFileError, match="no question about 'store'; it has 'acme/other' 1"):
+    with pytest.raises(DataFileError, match="no question about 'store'; it has 'acme/other' 1"):
         read(repository, {**PLAIN, "repo": "acme/other"})
 
 
@@ -79,7 +79,7 @@ def test_evidence_outside_of_definitions_is_reported(repository: Repository) -> 
     ],
 )
 def test_a_wrong_field_is_named(change: dict[str, Any], field: str, message: str, repository: Repository) -> None:
-    with pytest.raises(RepoQuestionFileError, match=message) as caught:
+    with pytest.raises(DataFileError, match=message) as caught:
         read(repository, PLAIN, {**PLAIN, **change})
     error = caught.value
     assert (error.place, error.field) == (2, field)
@@ -93,5 +93,5 @@ def test_what_is_no_record_is_named(repository: Repository) -> None:
         ([], "has no question"),
         ([twice, twice], "came before in line 1"),
     ):
-        with pytest.raises(RepoQuestionFileError, match=message):
+        with pytest.raises(DataFileError, match=message):
             read(repository, *records)

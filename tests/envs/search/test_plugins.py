@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from envs.data_files import DataFileError
 from envs.hotpotqa.search_plugin import PLUGIN as HOTPOT
 from envs.locomo.generator import dialogues
 from envs.locomo.plugin import PLUGIN as LOCOMO
 from envs.musique.corpus import load_corpus, load_questions
-from envs.musique.errors import MusiqueError, QuestionFileError
+from envs.musique.errors import MusiqueError
 from envs.musique.evidence import gold_chain, public_gold
 from envs.musique.scripted_reader import read
 from envs.musique.search_plugin import OWN, own
@@ -224,7 +225,7 @@ def test_paragraphs_of_a_public_file_may_be_pooled(tmp_path: Path) -> None:
     kind, data = KINDS["hotpot_search"], public(tmp_path, HOTPOT_RECORD, other, array=True)
     assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data)] == [("0", "1"), ("1", "2")]
     assert [kind.made(task).gold()[1] for task in kind.tasks("--data", data, "--pooled")] == [("p1", "p2")] * 2
-    with pytest.raises(QuestionFileError, match="field 'context': is empty: there is nothing to search for '5a8b'"):
+    with pytest.raises(DataFileError, match="field 'context': is empty: there is nothing to search for '5a8b'"):
         kind.tasks("--data", public(tmp_path, {**HOTPOT_RECORD, "context": []}, array=True))
 
 
@@ -242,7 +243,7 @@ STEP = {"question": "a", "answer": "b", "paragraph_support_idx": 0}
 )
 def test_files_with_no_gold_answer_of_a_step(steps: list[Any], field: str, message: str, tmp_path: Path) -> None:
     data = public(tmp_path, MUSIQUE_RECORD, {**MUSIQUE_RECORD, "id": "2hop__5_6", "question_decomposition": steps})
-    with pytest.raises(QuestionFileError, match=message) as caught:
+    with pytest.raises(DataFileError, match=message) as caught:
         KINDS["musique_search"].tasks("--data", data)
     assert (caught.value.place, caught.value.field) == (2, f"question_decomposition{field}")
     unanswerable = {**MUSIQUE_RECORD, "id": "x", "answerable": False}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from envs.data_files import DataFileError
 from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.database import FILES, STATES, load, load_world
 from envs.travelplanner.environment import TripEnvironment
-from envs.travelplanner.errors import TripDataError
 from envs.travelplanner.plugin import PLUGIN
 from envs.travelplanner.queries import load_queries
 from envs.travelplanner.trip import Trip
@@ -133,33 +133,33 @@ def test_wrong_values_of_a_query_are_named_with_their_line(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     (tmp_path / "queries.jsonl").write_text(f"{json.dumps(record())}\n{json.dumps(record(**changes))}\n")
-    with pytest.raises(TripDataError, match=rf"queries\.jsonl: line 2.*{message}"):
+    with pytest.raises(DataFileError, match=rf"queries\.jsonl: line 2.*{message}"):
         load_queries(tmp_path / "queries.jsonl")
     if all(isinstance(value, str | int) for value in changes.values()):
         write(tmp_path, "queries.csv", [record(), record(**changes)])
-        with pytest.raises(TripDataError, match=rf"queries\.csv: line 3.*{message}"):
+        with pytest.raises(DataFileError, match=rf"queries\.csv: line 3.*{message}"):
             load_queries(tmp_path / "queries.csv")
 
 
 def test_missing_columns_files_and_values_are_named(tmp_path: Path, database: Path) -> None:
     write(tmp_path, "queries.csv", [{"org": "Home", "dest": "Aton"}])
-    with pytest.raises(TripDataError, match="columns are missing: days"):
+    with pytest.raises(DataFileError, match="columns are missing: days"):
         load_queries(tmp_path / "queries.csv")
     write(tmp_path, "queries.csv", [record()])
     with (tmp_path / "queries.csv").open("a", encoding="utf-8") as file:
         file.write("Home,Aton\n")
-    with pytest.raises(TripDataError, match="line 3: there is no days, date"):
+    with pytest.raises(DataFileError, match="line 3: there is no days, date"):
         load_queries(tmp_path / "queries.csv")
     stays = database / list(FILES)[1]
     text = stays.read_text(encoding="utf-8")
     stays.write_text(text.replace("house_rules", "rules", 1), encoding="utf-8")
-    with pytest.raises(TripDataError, match="columns are missing: house_rules"):
+    with pytest.raises(DataFileError, match="columns are missing: house_rules"):
         load_world(database)
     stays.write_text(text.replace("80.0", "cheap", 1), encoding="utf-8")
-    with pytest.raises(TripDataError, match=r"line 2, column 'price': 'cheap'"):
+    with pytest.raises(DataFileError, match=r"line 2, column 'price': 'cheap'"):
         load_world(database)
     stays.unlink()
-    with pytest.raises(TripDataError, match=r"there is no accommodations/clean_accommodations_2022.csv"):
+    with pytest.raises(DataFileError, match=r"there is no accommodations/clean_accommodations_2022.csv"):
         load_world(database)
 
 
@@ -193,7 +193,7 @@ def test_a_file_of_queries_that_is_not_utf_8_is_named_with_its_line(tmp_path: Pa
         (tmp_path / name).write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in rows), encoding="utf-8")
     file = tmp_path / name
     file.write_bytes(file.read_text(encoding="utf-8").encode("latin-1"))
-    with pytest.raises(TripDataError, match=rf"{name}: line 3.* UTF-8"):
+    with pytest.raises(DataFileError, match=rf"{name}: line 3.* UTF-8"):
         load_queries(file)
 
 
@@ -202,7 +202,7 @@ def test_a_database_that_is_not_utf_8_is_named_with_its_line(database: Path, nam
     file = database / name
     lines = file.read_bytes().split(b"\n")
     file.write_bytes(b"\n".join([*lines[:2], "Zürich\tUri".encode("latin-1"), *lines[2:]]))
-    with pytest.raises(TripDataError, match=rf"{file.name}: (?:line 3 is not|no) UTF-8.*(?:save|line 3)"):
+    with pytest.raises(DataFileError, match=rf"{file.name}: (?:line 3 is not|no) UTF-8.*(?:save|line 3)"):
         load_world(database)
 
 
@@ -210,7 +210,7 @@ def test_a_cell_that_swallows_the_rest_of_a_table_is_an_error(database: Path) ->
     places = database / list(FILES)[2]
     with places.open("a", encoding="utf-8") as file:
         file.write('"Open quote' + "and so on\n" * 20_000)
-    with pytest.raises(TripDataError, match=r"clean_restaurant_2022.csv: line \d+: .*limit.*quotes closed"):
+    with pytest.raises(DataFileError, match=r"clean_restaurant_2022.csv: line \d+: .*limit.*quotes closed"):
         load_world(database)
 
 
@@ -245,5 +245,5 @@ def test_absurd_numbers_of_a_table_are_refused(database: Path, column: str, valu
         rows = list(csv.DictReader(file))
     rows[1][column] = value
     write(database, "accommodations/clean_accommodations_2022.csv", rows)
-    with pytest.raises(TripDataError, match=rf"2022\.csv: line 3, column '{column}'"):
+    with pytest.raises(DataFileError, match=rf"2022\.csv: line 3, column '{column}'"):
         load_world(database)

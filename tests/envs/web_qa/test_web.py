@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from envs.data_files import DataFileError
 from envs.web_qa.environment import WebEnvironment
-from envs.web_qa.errors import WebFileError
 from envs.web_qa.made import FACTS, PRICES, PlaceQuestion, read
 from envs.web_qa.plugin import PLUGIN
 from envs.web_qa.web import DATA, LONGEST_PAGE, RESULTS, Web, WebPage, WebTask, load_pages, load_tasks
@@ -147,7 +147,7 @@ def test_a_file_of_the_official_format_is_played_over_given_pages(tmp_path: Path
     secret = PLUGIN.make(found[1])
     secret.step(answer("Mill Gym").text)
     assert dict(secret.measures()) == {"answered": 1.0}
-    with pytest.raises(WebFileError, match="of which no record is shipped; give --pages DIR"):
+    with pytest.raises(DataFileError, match="of which no record is shipped; give --pages DIR"):
         PLUGIN.tasks({"data": str(data), "pages": None})
 
 
@@ -161,16 +161,16 @@ def test_a_file_of_the_official_format_is_played_over_given_pages(tmp_path: Path
 )
 def test_a_malformed_line_is_named(record: dict[str, Any], says: str, tmp_path: Path) -> None:
     data, _ = _folder(tmp_path, {"id": "0", **OFFICIAL}, record)
-    with pytest.raises(WebFileError, match=rf"dev.jsonl.*2.*{says}"):
+    with pytest.raises(DataFileError, match=rf"dev.jsonl.*2.*{says}"):
         load_tasks(data)
 
 
 def test_ids_and_addresses_are_unique_and_something_has_to_be_there(tmp_path: Path) -> None:
     data, pages = _folder(tmp_path, {"id": "0", **OFFICIAL}, {"id": "0", **OFFICIAL})
-    with pytest.raises(WebFileError, match="earlier task"):
+    with pytest.raises(DataFileError, match="earlier task"):
         load_tasks(data)
     (pages / "pages2.jsonl").write_text((pages / "pages.jsonl").read_text())
-    with pytest.raises(WebFileError, match="earlier page"):
+    with pytest.raises(DataFileError, match="earlier page"):
         load_pages(pages)
-    with pytest.raises(WebFileError, match="holds no pages"):
+    with pytest.raises(DataFileError, match="holds no pages"):
         load_pages(tmp_path)
