@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from tape.engine.ablations import MOST
 from tape.errors import ConfigError
@@ -64,14 +63,6 @@ class AecSettings(MethodSettings):
         default=False,
         description="insert an action that establishes a precondition where that is cheaper than asking (SQ-BCP)",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_recorded(cls, given: Any) -> Any:
-        """Read runs of earlier versions, which name the one estimator of sigma that is left."""
-        if isinstance(given, Mapping) and given.get("sigma") == "votes":
-            return {name: value for name, value in given.items() if name != "sigma"}
-        return given
 
     @field_validator("calibration", "learned_rules")
     @classmethod

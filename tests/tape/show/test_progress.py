@@ -235,7 +235,7 @@ def play_scene(*events: Event, marks: Marks | None = None) -> Scene:
 
 def test_the_path_shows_where_it_is_without_colour() -> None:
     scene = play_scene(
-        trace.StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}),
+        trace.StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}, seed=0),
         observed("#@ #", steps=4, usd=50_000),
         selected("up", "left", "right", steps=3, usd=20_000),
     )

@@ -71,7 +71,7 @@ def selected(
 def started(budget: dict[str, int] | None = None, task: str = "", **config: Any) -> trace.StartedEvent:
     """The beginning of an episode."""
     known = {"agent": "tape", "model": "none", "discount": 1.0, "horizon": None}
-    return trace.StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task)
+    return trace.StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task, seed=0)
 
 
 def acted(step: int, action: str, usd: int, key: str, left: dict[str, int], picture: str = "") -> list[Event]:

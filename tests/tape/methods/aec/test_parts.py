@@ -188,12 +188,6 @@ def test_every_setting_changes_the_keys_of_episodes_and_is_read_back() -> None:
     assert spec_of(TapeConfig(aec=True)).episode_key(task, 0) == spec_of(TapeConfig(aec={})).episode_key(task, 0)
 
 
-def test_a_run_of_an_earlier_version_names_the_estimator_that_is_left() -> None:
-    assert TapeConfig(aec={"sigma": "votes", "margin": 0.3}) == TapeConfig(aec={"margin": 0.3})
-    with pytest.raises(ConfigError, match=r"there is no setting 'aec\.sigma'"):
-        TapeConfig.make(aec={"sigma": "wordings"})
-
-
 class Strict(BoxDomain):
     def admissible(self, state: Any) -> list[str]:
         return [f"{verb} {i}" for verb in ("open", "take") for i in range(2)]
