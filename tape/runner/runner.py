@@ -77,6 +77,7 @@ class Runner:
         directory: RunDirectory,
         pool: Pool,
         watcher: Watcher | None = None,
+        *,
         shared: Sequence[RunDirectory] = (),
         title: str = "",
         run_budget: Budget | None = None,

@@ -32,8 +32,8 @@ class StartedEvent(Event):
     type: ClassVar[str] = "started"
     config: Config
     budget: dict[str, Count]
-    seed: int
     task: str = ""
+    seed: int
     environment: dict[str, Any] = Field(default_factory=dict)
     parent: dict[str, Count] = Field(default_factory=dict)
 

@@ -190,7 +190,7 @@ def write_run(
         key, task = f"{agent}{number:04}", made[number // repeats]
         line: dict[str, Any] = {"key": key, "cell": agent, "environment": "travelplanner", "level_set": task.level_set}
         line |= {"task": task.id, "digest": task.digest, "repeat": number % repeats, "agent": agent, "model": "none"}
-        lines.append(line | {"result": events[-1].result})
+        lines.append(line | {"result": events[-1].result, "trace_hash": ""})
         traces[key] = write_trace(folder.parent / f"{key}.jsonl", events)
     directory.append(lines, traces)
     return folder
