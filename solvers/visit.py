@@ -107,7 +107,7 @@ def _place_by_place(
     sink = 1 + len(places)
     last = [(place, sink) for terminal in problem.terminals for place in standing.get(terminal, ())]
     rewards = [0.0, *(brought for _, brought in places), 0.0]
-    return _posed(problem, ends, last, rewards, 0, problem.steps + 1, deadline)
+    return _posed(problem, _Net(ends, last, rewards, 0, problem.steps + 1), deadline)
 
 
 def _in_two_moves(
@@ -120,19 +120,22 @@ def _in_two_moves(
     sink = n + len(places)
     last = [*((number[node, brought], node) for node, brought in places), *((node, sink) for node in problem.terminals)]
     rewards = [*[0.0] * n, *(brought for _, brought in places), 0.0]
-    return _posed(problem, ends, last, rewards, problem.start, 2 * problem.steps + 1, deadline)
+    return _posed(problem, _Net(ends, last, rewards, problem.start, 2 * problem.steps + 1), deadline)
 
 
-def _posed(
-    problem: PathProblem,
-    ends: Sequence[tuple[int, tuple[int, int]]],
-    last: Sequence[tuple[int, int]],
-    rewards: Sequence[float],
-    start: int,
-    horizon: int,
-    deadline: SolveDeadline,
-) -> Compiled:
-    """The problem with these edges, each with the original's, and the free ones; the last node is the sink."""
+class _Net(NamedTuple):
+    """The edges, each behind the original's number; the free ones; and the nodes, the last of which is the sink."""
+
+    ends: Sequence[tuple[int, tuple[int, int]]]
+    last: Sequence[tuple[int, int]]
+    rewards: Sequence[float]
+    start: int
+    horizon: int
+
+
+def _posed(problem: PathProblem, net: _Net, deadline: SolveDeadline) -> Compiled:
+    """The problem on this net."""
+    ends, last, rewards, start, horizon = net
     nothing = (0,) * len(problem.budgets)
     originals = tuple(edge for edge, _ in ends)
     costs = [problem.costs[edge] for edge in deadline.each(originals)]

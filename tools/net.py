@@ -6,8 +6,8 @@ file. An option may be spelled anew in the table: a command's arguments are reco
 
 Of a run every line of ``episodes.jsonl`` is hashed, in order, without times, without the sentence in ``detail`` and
 without ``key`` (the hash of a configuration's own layout) and ``trace_hash`` (of lines with times); of ``tape solve
---json`` the answer without ``seconds``. What is hashed is in normal form (:func:`normal`), so that a field may be
-renamed and may move to its method: names are those of ``RENAMED``, and what a method holds stands beside the rest.
+--json`` the answer without ``seconds``. What is hashed is in normal form (:func:`normal`), so that a field may move
+to its method: what a method holds stands beside the rest.
 Beside the digest the file holds every episode's fields in short, so that a difference can be named. Standard library
 only; what it calls is installed in the Python that ``--python`` names.
 """
@@ -38,9 +38,6 @@ OUT = "run"
 
 LEFT_OUT = ("solver_seconds", "wall_seconds", "wall_overrun_seconds", "detail", "answer", "explanation")
 """Fields of a result that are times, words for people, or follow from the others."""
-
-RENAMED: Mapping[str, str] = {}
-"""Fields and values as they are called now, and as they were recorded."""
 
 METHOD = "method"
 """Where results hold what methods count."""
@@ -288,17 +285,16 @@ def _read(place: Path, argv: Sequence[str], printed: str) -> Iterator[dict[str, 
 
 
 def normal(record: dict[str, Any]) -> dict[str, Any]:
-    """An episode without times and keys, in the names of the record, the fields of methods beside the common ones."""
+    """An episode without times and keys, the fields of methods beside the common ones."""
     record.pop("key", None)
     record.pop("trace_hash", None)  # of lines with times
-    found = {RENAMED.get(name, name): value for name, value in record.items() if name != "result"}
+    found = {name: value for name, value in record.items() if name != "result"}
     result: dict[str, Any] = {}
     for name, value in record["result"].items():
-        fields = value if name == METHOD else {name: value}
-        result |= {RENAMED.get(field, field): one for field, one in fields.items()}
+        result |= value if name == METHOD else {name: value}
     # A field that only one method has may be missing or empty, which is the same.
     found["result"] = {
-        name: RENAMED.get(value, value) if isinstance(value, str) else value
+        name: value
         for name, value in result.items()
         if name not in LEFT_OUT and value not in (None, False, 0, "", [], {})
     }

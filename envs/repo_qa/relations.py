@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from envs.repo_qa.definitions import (
     Body,
@@ -33,6 +34,14 @@ _SAFE = re.compile(r"[\w.\[\]|, /]+")
 """Of these the comparison of answers loses nothing that matters; it drops signs and operators."""
 _QUOTED = re.compile(r"[bruBRU]{0,2}('[^'\\]*'|\"[^\"\\]*\")")
 _ACCESSORS = ("property", "cached_property", "setter", "getter", "deleter", "overload")
+
+
+class _Line(NamedTuple):
+    """A line of a definition, as it is shown or in its header."""
+
+    where: Definition
+    line: int
+    in_header: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,13 +202,13 @@ class Facts:
         if one.id not in self.bases:
             return
         what, target = self.bases[one.id]
-        yield from self._fact("base", one, "", target, _named(what.text, target), one, what.line, header=True)
+        yield from self._fact("base", one, "", target, _named(what.text, target), _Line(one, what.line, True))
 
     def _subclass(self, one: Definition) -> Iterator[CodeFact]:
         children = self._children.get(one.id, [])
         if len(children) == 1 and not self._child_names[one.name]:
             child = children[0]
-            yield from self._fact("subclass", one, "", child, (child.name,), child, child.line, header=True)
+            yield from self._fact("subclass", one, "", child, (child.name,), _Line(child, child.line, True))
 
     def _read_raisers(self) -> dict[tuple[str, str], list[tuple[Definition, Snippet]]]:
         """Class and module -> the functions that raise it; a module with what cannot be decided is left out."""
@@ -226,7 +235,7 @@ class Facts:
                 function, where = raisers[0]
                 name = self.name(function)
                 if function.kind == "function" and name is not None:
-                    yield from self._fact("raiser", one, module, function, (name,), function, where.line)
+                    yield from self._fact("raiser", one, module, function, (name,), _Line(function, where.line))
 
     # --- functions and methods
 
@@ -241,11 +250,11 @@ class Facts:
             return
         classes = [other for other in self._repository.named(one.owner) if other.path == one.path]
         if len(classes) == 1:
-            yield from self._fact("class_of", one, "", classes[0], (one.owner,), one, one.line)
+            yield from self._fact("class_of", one, "", classes[0], (one.owner,), _Line(one, one.line))
 
     def _module(self, one: Definition) -> Iterator[CodeFact]:
         if not one.owner:
-            yield from self._fact("module", one, "", None, (one.module, one.path), one, one.line)
+            yield from self._fact("module", one, "", None, (one.module, one.path), _Line(one, one.line))
 
     def _raises(self, one: Definition) -> Iterator[CodeFact]:
         names = self.bodies[one.id].raised
@@ -256,7 +265,7 @@ class Facts:
             return
         if target is not None and target.kind != "class":
             return
-        yield from self._fact("raises", one, "", target, _named(names[0].text, target), one, names[0].line)
+        yield from self._fact("raises", one, "", target, _named(names[0].text, target), _Line(one, names[0].line))
 
     def _calls(self, one: Definition) -> Iterator[CodeFact]:
         made = self.bodies[one.id].calls
@@ -272,7 +281,7 @@ class Facts:
             for call in with_it:
                 shown = self._repository.shown(one).lines.get(call.line, "")
                 if re.search(rf"\b{re.escape(keyword)}\s*=", shown):
-                    yield from self._fact("calls", one, keyword, target, (target.name,), one, call.line)
+                    yield from self._fact("calls", one, keyword, target, (target.name,), _Line(one, call.line))
                     break
 
     def _defaults(self, one: Definition) -> Iterator[CodeFact]:
@@ -282,14 +291,14 @@ class Facts:
             if default is None or not spellings:
                 continue
             if re.search(rf"\b{re.escape(name)}\b[^,]*=\s?{re.escape(default.text)}(?!\w)", header):
-                yield from self._fact("default", one, name, None, spellings, one, default.line, header=True)
+                yield from self._fact("default", one, name, None, spellings, _Line(one, default.line, True))
 
     def _returns(self, one: Definition) -> Iterator[CodeFact]:
         returns = getattr(one.node, "returns", None)
         if returns is not None:
             what = snippet(self._repository.source(one), returns)
             if spellings := _spellings(what.text):
-                yield from self._fact("returns", one, "", None, spellings, one, what.line, header=True)
+                yield from self._fact("returns", one, "", None, spellings, _Line(one, what.line, True))
 
     def _fact(
         self,
@@ -298,14 +307,12 @@ class Facts:
         argument: str,
         target: Definition | None,
         answers: tuple[str, ...],
-        where: Definition,
-        line: int,
-        *,
-        header: bool = False,
+        at: _Line,
     ) -> Iterator[CodeFact]:
         """A fact, where its passage shows it and its answer is unambiguous."""
+        where, line, in_header = at
         shown = self._repository.shown(where)
-        says = shown.header if header else shown.lines.get(line, "")
+        says = shown.header if in_header else shown.lines.get(line, "")
         if target is not None and self.name(target) != answers[0]:
             return
         if re.search(rf"(?<!\w){re.escape(answers[0])}(?!\w)", says) and all(normalise(answer) for answer in answers):

@@ -62,7 +62,9 @@ class SearchEnvironment(Environment):
         if not isinstance(index, Index | Sequence):
             raise SearchError(f"index takes what bm25(), dense() or hybrid() made, one or several; got {short(index)}")
         indexes = (index,) if isinstance(index, Index) else tuple(index)
-        _check(question, indexes, answers, evidence, answerable, depths, noun, sub_questions, hops)
+        _check_question(question, noun, sub_questions, hops)
+        _check_corpus(indexes, answers, evidence, answerable)
+        _check_depths(depths)
         self.budget = budget or Budget()
         self._indexes = {each.name: each for each in indexes}
         if not isinstance(calibration, Mapping | None):
@@ -157,22 +159,18 @@ def _options(
     )
 
 
-def _check(
-    question: str,
-    indexes: Sequence[Index],
-    answers: Sequence[str],
-    evidence: Sequence[str],
-    answerable: bool,
-    depths: Sequence[int],
-    noun: str,
-    sub_questions: Sequence[str],
-    hops: int,
-) -> None:
-    for what, texts in (("question", [question]), ("noun", [noun]), ("answers", answers), ("evidence", evidence)):
+def _check_question(question: str, noun: str, sub_questions: Sequence[str], hops: int) -> None:
+    for what, texts in (("question", [question]), ("noun", [noun]), ("sub_questions", sub_questions)):
         _check_texts(what, texts)
-    _check_texts("sub_questions", sub_questions)
     if len(question) > LONGEST:
         raise SearchError(f"the question has {len(question)} characters; give at most {LONGEST}")
+    if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
+        raise SearchError(f"hops is a number of facts from 1, got {short(hops)}")
+
+
+def _check_corpus(indexes: Sequence[Index], answers: Sequence[str], evidence: Sequence[str], answerable: bool) -> None:
+    _check_texts("answers", answers)
+    _check_texts("evidence", evidence)
     if not indexes or not all(isinstance(index, Index) for index in indexes):
         raise SearchError("index takes what bm25(), dense() or hybrid() made, one or several")
     if len({index.name for index in indexes}) < len(indexes):
@@ -182,6 +180,12 @@ def _check(
         raise SearchError("the indexes hold different passages; make them from the same")
     if answerable != bool(answers):
         raise SearchError("give the answers of a question that has some, and answerable=False with none of one without")
+    ids = {passage.id for passage in corpus}
+    if unknown := [gold for gold in evidence if gold not in ids]:
+        raise SearchError(f"evidence {short(unknown[0])} is the id of no passage of the corpus")
+
+
+def _check_depths(depths: Sequence[int]) -> None:
     if not isinstance(depths, Sequence):
         raise SearchError(f"depths is a list of numbers of passages, got {short(depths)}")
     for depth in depths:
@@ -189,11 +193,6 @@ def _check(
             raise SearchError(f"a depth is a number of passages from 1, got {short(depth)}")
     if not depths or len(set(depths)) < len(depths):
         raise SearchError(f"depths are numbers of passages, each once, got {short(list(depths))}")
-    if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
-        raise SearchError(f"hops is a number of facts from 1, got {short(hops)}")
-    ids = {passage.id for passage in corpus}
-    if unknown := [gold for gold in evidence if gold not in ids]:
-        raise SearchError(f"evidence {short(unknown[0])} is the id of no passage of the corpus")
 
 
 def _check_texts(what: str, texts: Sequence[str]) -> None:

@@ -121,7 +121,7 @@ class _Draw:
             found = None if limit is None else self._within(offers, start, want, limit, plain)
             if found is None or limit is None:
                 return None
-            return self._made(name, offers, start, want, None, found, (_above(found.cents, settings.slack), limit))
+            return self._made(name, offers, (start, want), None, found, (_above(found.cents, settings.slack), limit))
         else:
             found = plain
         # A change may make it cheaper than what it sets out with, which has to fit as well.
@@ -129,15 +129,14 @@ class _Draw:
         millis = max(found.millis, sum(offer.millis for offer in setting_out))
         caps = (_above(max(found.cents, plain.cents), settings.slack), _above(millis, settings.slack))
         if settings.caps == "short":
-            return self._made(name, offers, start, want, None, None, (found.cents * 9 // 10, caps[1]))
-        return self._made(name, offers, start, want, turn, found, caps)
+            return self._made(name, offers, (start, want), None, None, (found.cents * 9 // 10, caps[1]))
+        return self._made(name, offers, (start, want), turn, found, caps)
 
     def _made(
         self,
         name: str,
         offers: tuple[Offer, ...],
-        start: str,
-        want: str,
+        ends: tuple[str, str],
         turn: Turn | None,
         found: Reference | None,
         caps: tuple[int, int],
@@ -146,7 +145,7 @@ class _Draw:
         goals = tuple(sorted(self._type(spec, self._level) for spec in self._goals))
         request = request_text(self._spec, self._rng)
         return ChainProblem(
-            name, self._level, settings.change, settings.caps, offers, start, want, request, goals, turn, found, *caps
+            name, self._level, settings.change, settings.caps, offers, *ends, request, goals, turn, found, *caps
         )
 
     def _type(self, spec: Spec, stage: int, lane: bool = False) -> str:

@@ -84,6 +84,10 @@ class LmMerger(Merger):
                 self._context.count_malformed(MERGE_ROLE, completion.texts[0])
             elif answer != _NONE:
                 self._node[key] = self._node[offered[int(answer) - 1]]
+        merged = {self._node[key] for key in fresh}
+        assert all(self._node[node] == node for node in merged), (
+            "a state is merged into a node, not into a merged state"
+        )
 
     def worst_case(self, state: State) -> Resources:
         """The most that merging the next states can use, estimated from this state."""

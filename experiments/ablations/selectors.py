@@ -10,6 +10,7 @@ import solvers
 from experiments.ablations.offered import chains, offered, prefixes, shown
 from solvers import PathProblem, PathSolution, Status
 from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import PathQuery
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
 from tape.engine.select import Selection, reaches_goal, stages
@@ -45,9 +46,8 @@ class PlanSelector:
     ) -> Selection:
         """Compare the plans' paths; INFEASIBLE if none of them fits."""
         plans = chains(graph, start)
-        for confidence, problem, ids in stages(
-            graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
-        ):
+        asked = PathQuery(start, remaining, horizon, self._discount, graph.objective, any_end=any_end)
+        for confidence, problem, ids in stages(graph, asked, cautious=self._cautious):
             solution = self._best(graph, plans, problem, ids, horizon)
             found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
             if reaches_goal(graph, found.path):

@@ -28,7 +28,6 @@ from tape.protocols.result import EpisodeResult
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise
-from tape.trace.old_results import FIELDS, lifted
 
 FILE = "episodes.parquet"
 META = b"tape.episodes"
@@ -128,13 +127,13 @@ def _record(row: Row, specs: Mapping[str, RunSpec]) -> Record:
         first, dot, key = name.partition(".")
         if name in NAMED or name.startswith(NOTE) or value is None:
             continue
-        if dot and (first in FIELDS or isinstance(result.get(first), dict)):
-            result.setdefault(first, {})[key] = value
+        if dot:
+            result[first][key] = value
         else:
             result[name] = {"all": value} if name in SUMMED else value
     own = {name: row[name] for name in NAMED[3:]}
     return {"cell": configuration, **own, "environment": spec.environment, "agent": spec.label(), "model": spec.model,
-            "result": lifted(result)}  # fmt: skip
+            "result": result}  # fmt: skip
 
 
 def _shown(spec: RunSpec) -> dict[str, Any]:
@@ -149,7 +148,7 @@ def _shown(spec: RunSpec) -> dict[str, Any]:
 
 def _spec(held: Mapping[str, Any]) -> RunSpec:
     """The settings as they were; unchecked, since a later version, which only shows them, may have other ones."""
-    switches = Ablations.model_construct(**held["config"].get("ablations", {}))
+    switches = Ablations.model_construct(**held["config"]["ablations"])
     config = TapeConfig.model_construct(**{**held["config"], "ablations": switches})
     return RunSpec.model_construct(**{**held, "config": config})
 

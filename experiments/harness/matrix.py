@@ -89,26 +89,31 @@ class Options:
         return replace(self, models=(model,))
 
 
-def configuration(
-    method: Method,
-    model: str,
-    options: Options,
-    *,
-    environment: str,
-    own: Mapping[str, Any],
-    setting: str,
-    tasks: Sequence[Task],
-) -> Configuration:
+@dataclass(frozen=True)
+class TaskSet:
+    """Tasks of one environment.
+
+    Attributes:
+        name: First part of the configurations' names.
+        environment: Its name.
+        own: The environment's own options, without ``limit``.
+        tasks: The tasks, already cut to ``options.limit``.
+    """
+
+    name: str
+    environment: str
+    own: Mapping[str, Any]
+    tasks: Sequence[Task]
+
+
+def configuration(method: Method, model: str, options: Options, tasks: TaskSet) -> Configuration:
     """One method with one model on some tasks.
 
     Args:
         method: The agent and its settings.
         model: The model's string.
         options: Seeds, and how a model is identified.
-        environment: Its name.
-        own: The environment's own options, without ``limit``.
-        setting: First part of the configuration's name.
-        tasks: The tasks, already cut to ``options.limit``.
+        tasks: The tasks.
 
     Raises:
         ConfigError: A setting of the method is wrong.
@@ -116,8 +121,8 @@ def configuration(
     """
     known = options.identify(model)
     spec = RunSpec(
-        environment=environment,
-        options={**own, "limit": options.limit},
+        environment=tasks.environment,
+        options={**tasks.own, "limit": options.limit},
         agent=method.agent,
         config=TapeConfig.make(**{**PUBLISHED, **method.changes}),
         model=model,
@@ -125,9 +130,9 @@ def configuration(
         seed=options.seed,
         repeats=options.seeds,
         batch=options.batch,
-        prompt_version=prompt_version(plugin_of(environment), known.prompt_format),
+        prompt_version=prompt_version(plugin_of(tasks.environment), known.prompt_format),
     )
-    return Configuration(named(setting, model, method.label), spec, tuple(tasks))
+    return Configuration(named(tasks.name, model, method.label), spec, tuple(tasks.tasks))
 
 
 def named(setting: str, model: str, method: str) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from solvers.api import checked_count, checked_time_limit
 from solvers.deadline import SolveDeadline
@@ -115,17 +115,22 @@ class ShortestPaths(_Explained, Sequence[ShortestPath]):
         return self.paths[rank]
 
 
+class ShortestOptions(TypedDict, total=False):
+    """What :func:`shortest_path` takes by keyword."""
+
+    cost: str
+    elementary: bool
+    maximise: bool
+    threads: int | None
+    time_limit: float | None
+
+
 def shortest_path(
     graph: Any,
     source: Any = None,
     target: Any = None,
     limits: Limits | None = None,
-    *,
-    cost: str = "cost",
-    elementary: bool = False,
-    maximise: bool = False,
-    threads: int | None = None,
-    time_limit: float | None = None,
+    **options: Unpack[ShortestOptions],
 ) -> ShortestPath:
     """Finds the path of least cost from `source` to `target` that keeps every limit.
 
@@ -143,11 +148,10 @@ def shortest_path(
         target: The node where they end.
         limits: For each resource, by the name of its attribute: an upper limit, `(lower, upper)`, or None to count it
             without a limit. None in a pair is no limit.
-        cost: The attribute to minimise.
-        elementary: No node may come twice.
-        maximise: Find the path of greatest cost instead (a reward).
-        threads: Threads for large problems; None for all cores. The answer is the same with any number.
-        time_limit: Positive seconds of wall time for the search, or None for no limit.
+        **options: ``cost``, the attribute to minimise, by default ``"cost"``; ``elementary=True``: no node may come
+            twice; ``maximise=True``: find the path of greatest cost instead (a reward); ``threads`` for large problems,
+            by default all cores (the answer is the same with any number); ``time_limit``, positive seconds of wall time
+            for the search, by default none.
 
     Raises:
         ProblemError: If anything is malformed; it names the edge or node, the attribute and the value.
@@ -164,10 +168,7 @@ def shortest_path(
         >>> path.nodes, path.cost, path.resources
         (('home', 'stop', 'office'), 5.5, {'minutes': 20})
     """
-    found = shortest_paths(
-        graph, source, target, limits, k=1, cost=cost, elementary=elementary, maximise=maximise, threads=threads,
-        time_limit=time_limit,
-    )  # fmt: skip
+    found = shortest_paths(graph, source, target, limits, k=1, **options)
     if found.paths:
         return found.paths[0]
     return ShortestPath(

@@ -10,7 +10,7 @@ import copy
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tape.errors import ConfigError, DataError
 from tape.guard.charges import ModelCharge
@@ -38,6 +38,18 @@ _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 class OutOfBudget(AgentsException):  # type: ignore[misc]
     """A call of the model did not fit, and was not made; ends the run, what it did so far is in ``run_data``."""
+
+
+class _Beside(NamedTuple):
+    """What the SDK gives to a model beside instructions, input and settings, in its order and by its names."""
+
+    tools: Sequence[Tool]
+    output_schema: Any
+    handoffs: Sequence[Any]
+    tracing: Any
+    previous_response_id: str | None = None
+    conversation_id: str | None = None
+    prompt: Any = None
 
 
 class BoundedModel(Model):  # type: ignore[misc]
@@ -76,7 +88,7 @@ class BoundedModel(Model):  # type: ignore[misc]
             OutOfBudget: It does not fit; nothing is spent.
             ConfigError: Not all that is asked for is known before the call.
         """
-        with self._paid(system_instructions, input, model_settings, *rest, **more) as (charge, settings):
+        with self._paid(system_instructions, input, model_settings, _Beside(*rest, **more)) as (charge, settings):
             with provider_managed_retries_disabled(True):
                 response = await self._model.get_response(system_instructions, input, settings, *rest, **more)
             _used(charge, response.usage)
@@ -86,7 +98,7 @@ class BoundedModel(Model):  # type: ignore[misc]
         self, system_instructions: str | None, input: Any, model_settings: ModelSettings, *rest: Any, **more: Any
     ) -> AsyncIterator[Any]:
         """Pay for a call whose answer is streamed; one that is not read to its end costs its worst case."""
-        with self._paid(system_instructions, input, model_settings, *rest, **more) as (charge, settings):
+        with self._paid(system_instructions, input, model_settings, _Beside(*rest, **more)) as (charge, settings):
             stream = self._model.stream_response(system_instructions, input, settings, *rest, **more)
             try:
                 while True:
@@ -113,32 +125,23 @@ class BoundedModel(Model):  # type: ignore[misc]
 
     @contextmanager
     def _paid(
-        self,
-        system: str | None,
-        asked: Any,
-        settings: ModelSettings,
-        tools: Sequence[Tool],
-        output_schema: Any,
-        handoffs: Sequence[Any],
-        tracing: Any,
-        *,
-        previous_response_id: str | None = None,
-        conversation_id: str | None = None,
-        prompt: Any = None,
+        self, system: str | None, asked: Any, settings: ModelSettings, beside: _Beside
     ) -> Iterator[tuple[ModelCharge, ModelSettings]]:
-        del tracing
-        if previous_response_id or conversation_id or prompt or not all(isinstance(one, FunctionTool) for one in tools):
+        kept = beside.previous_response_id or beside.conversation_id or beside.prompt
+        functions = [tool for tool in beside.tools if isinstance(tool, FunctionTool)]
+        if kept or len(functions) < len(beside.tools):
             raise ConfigError(
                 f"{self._name} is given tools that are no functions, or a conversation or a prompt that the provider "
                 "keeps: what such a call costs is not known before it. Use function tools, and a Session of your own"
             )
-        functions = [
-            (one.name, one.description, one.params_json_schema) for one in tools if isinstance(one, FunctionTool)
-        ]
+        output = beside.output_schema
         sent = {
             "messages": [system, asked],
-            "tools": [*functions, *((one.tool_name, one.tool_description, one.input_json_schema) for one in handoffs)],
-            "format": None if output_schema is None or output_schema.is_plain_text() else output_schema.json_schema(),
+            "tools": [
+                *((tool.name, tool.description, tool.params_json_schema) for tool in functions),
+                *((agent.tool_name, agent.tool_description, agent.input_json_schema) for agent in beside.handoffs),
+            ],
+            "format": None if output is None or output.is_plain_text() else output.json_schema(),
             "settings": settings.to_json_dict(),
         }
         with ExitStack() as paid:

@@ -154,7 +154,7 @@ class Agent(AgentBase, ABC):
             resumption = Resumption(record, held, raised, on_unfinished)
             with closing(resumption.trace):
                 asked = approver(*resumption.approval(*approval), env)
-                chosen = rest._replace(budget=record.caps, seed=record.started.seed or 0, trace=resumption.trace)
+                chosen = rest._replace(budget=record.caps, seed=record.started.seed, trace=resumption.trace)
                 result = await self._played(env, chosen, asked, resumption)
                 resumption.require_caught_up(result)
         return result

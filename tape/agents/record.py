@@ -57,8 +57,8 @@ class TraceRecord:
         self.path = path
         self.events = list(read_trace(path, whole=True))
         first = self.events[0] if self.events else None
-        if not isinstance(first, StartedEvent) or first.seed is None:
-            raise ResumeError(f"{path}: no trace that can be resumed: its first event is no beginning with a seed")
+        if not isinstance(first, StartedEvent):
+            raise ResumeError(f"{path}: no trace that can be resumed: its first event is no beginning")
         self.started = first
         last = self.events[-1]
         self._result = last.result if isinstance(last, FinishedEvent) else {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from tape.agents.expected import ExpectedCosts, ExpectedPlanner
 from tape.agents.lm_agent import LmAgent
@@ -16,7 +17,7 @@ from tape.engine.context import RoleContext
 from tape.engine.cost import Costs
 from tape.engine.episode import Episode
 from tape.engine.execute import Executor
-from tape.engine.loop import Planner, run
+from tape.engine.loop import Planner, PlannerRoles, run
 from tape.engine.predict import ALWAYS, LmWorldModel
 from tape.engine.select import Selector, SolverSelector
 from tape.engine.settings import TapeConfig
@@ -176,18 +177,18 @@ class TapeAgent(LmAgent):
         switches, solver = self.config.ablations, self.solver(episode)
         if switches.merger != "declared":
             episode.merger = part(switches.merger).of(episode)
-        roles: dict[str, Any] = {
-            "proposer": self.proposer(episode),
-            "world_model": self.world_model(episode),
-            "scorer": self.scorer(episode),
-            "actor": actor,
-            "solver": solver,
-            "selector": solver if switches.selector == "solver" else part(switches.selector).of(episode),
-        }
+        roles = PlannerRoles(
+            proposer=self.proposer(episode),
+            world_model=self.world_model(episode),
+            scorer=self.scorer(episode),
+            actor=actor,
+            solver=solver,
+            selector=solver if switches.selector == "solver" else part(switches.selector).of(episode),
+            costs=Costs(episode) if switches.cost_model == "declared" else part(switches.cost_model).of(episode),
+        )
         if self.config.costs == "expected":
-            return ExpectedPlanner(episode, **roles, costs=ExpectedCosts(episode))
-        costs = Costs(episode) if switches.cost_model == "declared" else part(switches.cost_model).of(episode)
-        return Planner(episode, **roles, costs=costs)
+            return ExpectedPlanner(episode, replace(roles, costs=ExpectedCosts(episode)))
+        return Planner(episode, roles)
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification:
         """Decides whether a selected path may be committed to; by default every path may."""

@@ -147,7 +147,6 @@ def request_of(
     rest: Sequence[Action],
     left: Mapping[str, int | None],
     step: int,
-    note: str = "",
 ) -> ApprovalRequest:
     """The request about an action; the arguments are its fields, ``left`` in counts."""
     return ApprovalRequest(
@@ -159,7 +158,6 @@ def request_of(
         rest=tuple(rest),
         reason="destructive" if domain.destructive(action) else "selected",
         step=step,
-        note=note,
     )
 
 

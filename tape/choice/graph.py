@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import networkx as nx
 from solvers import PathProblem
 from tape.budget import Resources
 from tape.choice.graph_file import finite, node_link, read_file, read_node_link, write_file
-from tape.choice.graph_problem import Edge, Objective, ends_of, write_problem
+from tape.choice.graph_problem import Edge, Objective, PathQuery, ends_of, write_problem
 from tape.errors import GraphError
 
 GOAL_SCORE = 0.5
@@ -93,6 +94,7 @@ class PlanGraph:
             data["votes"] += 1
             data["confidence"] = confidence
         self.plans.append(tuple(data["id"] for data in taken))
+        assert [self._ends[edge] for edge in self.plans[-1]] == [*pairwise(path)], "merged, the plan is still a path"
         self.nx.nodes[path[-1]]["plan_end"] = True
         return path
 
@@ -315,21 +317,16 @@ class PlanGraph:
             GraphError: There is no such node, nothing to end at, a cost is unknown, or no horizon is given and none is
                 enough because a free circle earns rewards.
         """
-        self._require(start)
+        return self.posed(PathQuery(start, remaining, horizon, discount, objective, goals, any_end), confidence)
+
+    def posed(self, asked: PathQuery, confidence: float = 0.0) -> tuple[PathProblem, tuple[int, ...]]:
+        """As :meth:`path_problem`."""
+        self._require(asked.start)
         nodes = dict(self.nx.nodes(data=True))
-        ends = ends_of(nodes, self.terminals(start), start, objective, goals, any_end=any_end)
-        if horizon is None and objective != "visit":
-            raise GraphError(f'the objective "{objective}" needs a horizon')
-        return write_problem(
-            nodes,
-            self.usable_edges(confidence),
-            start,
-            remaining,
-            ends,
-            objective="stay" if any_end and objective == "save" else objective,
-            horizon=horizon,
-            discount=discount,
-        )
+        ends = ends_of(nodes, self.terminals(asked.start), asked)
+        if asked.horizon is None and asked.objective != "visit":
+            raise GraphError(f'the objective "{asked.objective}" needs a horizon')
+        return write_problem(nodes, self.usable_edges(confidence), ends, asked)
 
     # --- files ------------------------------------------------------------------------------
 

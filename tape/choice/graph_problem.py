@@ -58,16 +58,21 @@ class Edge:
     chance: float = 1.0
 
 
+@dataclass(frozen=True)
+class PathQuery:
+    """What a path is asked for; the attributes are the arguments of `PlanGraph.path_problem`."""
+
+    start: str
+    remaining: Mapping[str, int]
+    horizon: int | None = None
+    discount: float = 1.0
+    objective: Objective = "visit"
+    goals: Iterable[str] | None = None
+    any_end: bool = False
+
+
 def write_problem(
-    nodes: Nodes,
-    edges: Sequence[Edge],
-    start: str,
-    remaining: Mapping[str, int],
-    ends: tuple[Sequence[str], bool],
-    *,
-    objective: Objective,
-    horizon: int | None,
-    discount: float,
+    nodes: Nodes, edges: Sequence[Edge], ends: tuple[Sequence[str], bool], asked: PathQuery
 ) -> tuple[PathProblem, tuple[int, ...]]:
     """The result of `PlanGraph.path_problem`, from the usable edges and the result of :func:`ends_of`.
 
@@ -77,6 +82,9 @@ def write_problem(
     Raises:
         GraphError: A cost is unknown, or no horizon is enough.
     """
+    start, horizon = asked.start, asked.horizon
+    # A partial path is to go as far as possible, whatever it saves.
+    objective = "stay" if asked.any_end and asked.objective == "save" else asked.objective
     index = {node: i for i, node in enumerate(nodes)}
     moves = [(edge, index[edge.target]) for edge in edges]
     rewards = [attributes["reward"] for attributes in nodes.values()]
@@ -96,17 +104,17 @@ def write_problem(
     if objective == "save":  # nodes on the way earn nothing: a path earns the score of its end less what it used
         ended = set(terminals)
         rewards = [reward if node in ended else 0.0 for node, reward in enumerate(rewards)]
-    kinds = sorted(remaining)
+    kinds = sorted(asked.remaining)
     problem = PathProblem(
         n_nodes=len(rewards),
         edges=[(index[edge.source], head) for edge, head in moves],
         rewards=rewards,
         costs=[[_known_cost(edge, kind) for kind in kinds] for edge, _ in moves],
-        budgets=[remaining[kind] for kind in kinds],
+        budgets=[asked.remaining[kind] for kind in kinds],
         start=index[start],
         terminals=terminals,
         horizon=1 if horizon is None else horizon,
-        discount=1.0 if objective in ("save", "expect") else discount,
+        discount=1.0 if objective in ("save", "expect") else asked.discount,
         resources=kinds,
         objective="stay" if objective == "stay" else "visit",
         edge_rewards=edge_rewards if objective != "stay" and any(edge_rewards) else (),
@@ -116,21 +124,20 @@ def write_problem(
     return problem, tuple(edge.id for edge, _ in moves)
 
 
-def ends_of(
-    nodes: Nodes, terminals: Sequence[str], start: str, objective: str, goals: Iterable[str] | None, *, any_end: bool
-) -> tuple[Sequence[str], bool]:
+def ends_of(nodes: Nodes, terminals: Sequence[str], asked: PathQuery) -> tuple[Sequence[str], bool]:
     """Where a path may end, and whether it may come back to the start to end there.
 
-    ``terminals`` are the ends with the objective "stay"; the other arguments are those of `PlanGraph.path_problem`.
+    ``terminals`` are the ends with the objective "stay".
 
     Raises:
         GraphError: The objective is unknown, a goal is no node, or there is nothing to end at.
     """
+    start, objective, goals = asked.start, asked.objective, asked.goals
     if objective not in get_args(Objective):
         raise GraphError(f"there is no objective {objective!r}; there are {', '.join(get_args(Objective))}")
-    if goals is not None and (any_end or objective != "visit"):
+    if goals is not None and (asked.any_end or objective != "visit"):
         raise GraphError('goals= goes with the objective "visit" alone, and not with any_end; else use set_goal')
-    if any_end:
+    if asked.any_end:
         return [node for node in nodes if node != start], False
     if objective != "visit":
         return terminals, False

@@ -18,7 +18,7 @@ from tape.engine.verification import verifying_method
 from tape.interrupts import cleaning_up
 from tape.lm.base import LanguageModel
 from tape.plugins import load
-from tape.protocols import EnvironmentPlugin, Task
+from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 
@@ -29,7 +29,6 @@ SECONDS = 300.0
 def auto_roles(
     configuration: Configuration,
     model: LanguageModel,
-    plugin: EnvironmentPlugin,
     tasks: Sequence[Task],
     given: frozenset[str],
     directory: RunDirectory,
@@ -42,7 +41,6 @@ def auto_roles(
     Args:
         configuration: The configuration without them.
         model: Its model, opened.
-        plugin: Its environment.
         tasks: All that its options give, however few of them the run plays: cases are made from those, as by the probe.
         given: The switches that the command line sets, which are left alone.
         directory: Of the run.
@@ -67,7 +65,7 @@ def auto_roles(
     wanted = ProbeWanted(
         model,
         spec.model,
-        plugin,
+        load("tape.environments", spec.environment),
         spec.environment,
         tasks,
         limits,

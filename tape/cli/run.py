@@ -98,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
         from tape.cli.auto_roles import auto_roles
 
         given = frozenset(vars(args))
-        configurations = [auto_roles(configurations[0], model, plugin, every, given, directory, run_budget)]
+        configurations = [auto_roles(configurations[0], model, every, given, directory, run_budget)]
         check_before(configurations, {args.model: model}, run_budget, args.workers)
     command = _again([*argv, *([] if args.out else ["--out", str(out)])], args.ledger)
     return _play(args, configurations, directory, model, command)

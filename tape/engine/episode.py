@@ -219,7 +219,8 @@ class Episode:
             return
         with environment_faults(f"approval of {action!r} cannot be requested"):
             left, step = self.remaining(), self.result.steps
-            request = request_of(self.env.domain, self.state, action, rest, left, step, self.notes.get(action, ""))
+            request = request_of(self.env.domain, self.state, action, rest, left, step)
+        request = replace(request, note=self.notes.get(action, ""))
         if request.reason == "destructive" or request.note in SECOND or self.approver.selects(request):
             # An action that cannot be paid for needs no approval.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))

@@ -7,6 +7,7 @@ package's docstring lists the file of each line.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from tape.choice.graph import PlanGraph
 from tape.engine.act import write_action
@@ -49,11 +50,11 @@ async def run(
         start_replanning(episode, outcome, limited)
 
 
-class Planner:
-    """The planning half of algorithm 1, for one episode.
+@dataclass(frozen=True)
+class PlannerRoles:
+    """Who plays the parts of planning.
 
-    Args:
-        episode: The episode.
+    Attributes:
         proposer: Samples plans.
         world_model: Predicts transitions.
         scorer: Scores nodes.
@@ -63,22 +64,28 @@ class Planner:
         costs: What plans count with.
     """
 
-    def __init__(
-        self,
-        episode: Episode,
-        *,
-        proposer: Proposer,
-        world_model: WorldModel,
-        scorer: Scorer,
-        actor: PlannedActor,
-        solver: Selector,
-        selector: Selector,
-        costs: Costs,
-    ) -> None:
+    proposer: Proposer
+    world_model: WorldModel
+    scorer: Scorer
+    actor: PlannedActor
+    solver: Selector
+    selector: Selector
+    costs: Costs
+
+
+class Planner:
+    """The planning half of algorithm 1, for one episode.
+
+    Args:
+        episode: The episode.
+        roles: Who plays its parts.
+    """
+
+    def __init__(self, episode: Episode, roles: PlannerRoles) -> None:
         self._episode = episode
-        self._proposer, self._world_model, self._scorer = proposer, world_model, scorer
-        self._solver, self.selector, self.costs = solver, selector, costs
-        self.calls, self._actor = CallCosts(episode, actor), actor
+        self._proposer, self._world_model, self._scorer = roles.proposer, roles.world_model, roles.scorer
+        self._solver, self.selector, self.costs = roles.solver, roles.selector, roles.costs
+        self.calls, self._actor = CallCosts(episode, roles.actor), roles.actor
         self.memory = Memory()
         self._weigher = Weigher(episode.roles)
         self._rounds, self._begun = 0, set[str]()

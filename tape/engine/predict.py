@@ -40,8 +40,8 @@ async def roll_out(model: WorldModel, domain: Domain, items: Sequence[tuple[Stat
 
 def _cut(start: State, plan: Plan, predictions: Sequence[Prediction]) -> Rollout:
     """A plan up to its first invalid action."""
-    # Only the last prediction of a rollout can be invalid.
     valid = [(one.state, one.confidence) for one in predictions if one.state is not None]
+    assert all(one.state is not None for one in predictions[:-1]), "a rollout ends at its first invalid action"
     return Rollout(start, plan.actions[: len(valid)], tuple(s for s, _ in valid), tuple(c for _, c in valid))
 
 

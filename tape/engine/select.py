@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import solvers
 from solvers import PathProblem, PathSolution, Status
 from tape.choice.graph import PlanGraph
-from tape.choice.graph_problem import Edge
+from tape.choice.graph_problem import Edge, PathQuery
 from tape.engine.cost import CallCosts, most_moves, spendable
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.predict import Memory
@@ -121,9 +121,8 @@ class SolverSelector:
     ) -> Selection:
         """Solve, in stages (:func:`stages`)."""
         seconds = 0.0
-        for confidence, problem, ids in stages(
-            graph, start, remaining, horizon, self._discount, cautious=self._cautious, any_end=any_end
-        ):
+        asked = PathQuery(start, remaining, horizon, self._discount, graph.objective, any_end=any_end)
+        for confidence, problem, ids in stages(graph, asked, cautious=self._cautious):
             solution = solvers.solve(problem, self.name, self._time_limit())
             seconds += solution.seconds
             found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
@@ -133,30 +132,17 @@ class SolverSelector:
 
 
 def stages(
-    graph: PlanGraph,
-    start: str,
-    remaining: Mapping[str, int],
-    horizon: int,
-    discount: float,
-    *,
-    cautious: bool,
-    any_end: bool,
+    graph: PlanGraph, asked: PathQuery, *, cautious: bool
 ) -> Iterator[tuple[float, PathProblem, tuple[int, ...]]]:
     """The problems to solve in turn until a path reaches a goal: with confident predictions only, then with all.
 
     Yields:
-        The least confidence, and the result of :meth:`PlanGraph.path_problem`.
+        The least confidence, and the result of :meth:`PlanGraph.posed`.
     """
     cautious = cautious and graph.objective != "expect"  # chances count there
     uncertain = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
-    for confidence in (*CONFIDENCES, 0.0) if cautious and uncertain and not any_end else (0.0,):
-        objective = graph.objective
-        yield (
-            confidence,
-            *graph.path_problem(
-                start, remaining, horizon, discount, objective=objective, any_end=any_end, confidence=confidence
-            ),
-        )
+    for confidence in (*CONFIDENCES, 0.0) if cautious and uncertain and not asked.any_end else (0.0,):
+        yield confidence, *graph.posed(asked, confidence)
 
 
 def reaches_goal(graph: PlanGraph, path: Sequence[int]) -> bool:
@@ -178,6 +164,8 @@ async def select_path(
     found = await selector.select(graph, episode.key(episode.state), remaining, horizon, any_end=any_end)
     solution, problem = found.solution, found.problem
     path = Path(graph, tuple(graph.edge(number) for number in found.path), solution, any_end)
+    nodes = [episode.key(episode.state), *(edge.target for edge in path.edges)]
+    assert [edge.source for edge in path.edges] == nodes[:-1], "a path goes on from the current state"
     episode.result.solver_seconds += solution.seconds
     if logged:
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}

@@ -134,7 +134,7 @@ class Catalog:
             """It is."""
 
         try:
-            entry = self._entry(name, "python", function.listed(name), settings, function.price, pure, destructive)
+            entry = self._entry(name, "python", function.listed(name), settings, function.price, (pure, destructive))
             quality = settings.quality if settings.quality is not None else tool.quality
             kind = settings.kind or (tool.kind if tool.variant else name)
             price = function.price.with_schema(entry["inputSchema"])
@@ -166,7 +166,7 @@ class Catalog:
 
         def offer(entry: Mapping[str, Any]) -> dict[str, Any]:
             hints = effects(entry.get("annotations"), own.settings.pure, own.settings.destructive)
-            return self._entry(name, server.name, entry, own.settings, price, *hints)
+            return self._entry(name, server.name, entry, own.settings, price, hints)
 
         pinned = PinnedTool(server, tool, entry, offer)
         listed = pinned.listed
@@ -195,10 +195,13 @@ class Catalog:
         entry: Mapping[str, Any],
         settings: ToolSettings,
         price: Price,
-        pure: bool,
-        destructive: bool,
+        hints: tuple[bool, bool],
     ) -> dict[str, Any]:
-        """An entry of the list of tools, of which nothing but words and schemas is the server's."""
+        """An entry of the list of tools, of which nothing but words and schemas is the server's.
+
+        ``hints`` says whether calls are pure, and whether they are destructive.
+        """
+        pure, destructive = hints
         schema = entry.get("inputSchema")
         if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
             raise UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Recipe:
-    prompt_format: str = ""
-    dialect: str = "compact"  # as folders of version 0.1 call it
+    prompt_format: str
 
 
 def trained_on(recipe: Path) -> str:
@@ -32,8 +31,7 @@ def trained_on(recipe: Path) -> str:
     Raises:
         ModelError: It cannot be read.
     """
-    found = read_json(recipe, _Recipe, error=ModelError)
-    return found.prompt_format or found.dialect
+    return read_json(recipe, _Recipe, error=ModelError).prompt_format
 
 
 def open_hf(argument: str) -> LanguageModel:

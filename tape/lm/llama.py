@@ -151,7 +151,7 @@ class Llama:
         ids, places, wanted = gathered(feeds, self.device)
 
         def mix(layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-            return attend(feeds, layer, query[0], key[0], value[0], self._width**-0.5)[None].transpose(1, 2)
+            return attend(feeds, layer, query[0], (key[0], value[0]), self._width**-0.5)[None].transpose(1, 2)
 
         hidden = self._hidden(ids[None], places[None], mix)
         grown(feeds)

@@ -59,7 +59,7 @@ def _attention(
     layer, window, scale = module.layer_idx, options.get("sliding_window"), options.get("scaling")
     tape_trees.windows[layer] = window
     scale = query.shape[-1] ** -0.5 if scale is None else scale
-    return attend(tape_trees.feeds, layer, query[0], key[0], value[0], scale, window)[None], None
+    return attend(tape_trees.feeds, layer, query[0], (key[0], value[0]), scale, window)[None], None
 
 
 AttentionInterface.register(NAME, _attention)

@@ -154,8 +154,7 @@ def attend(
     feeds: Sequence[Feed],
     layer: int,
     query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
+    written: tuple[torch.Tensor, torch.Tensor],
     scale: float,
     window: int | None = None,
 ) -> torch.Tensor:
@@ -165,8 +164,7 @@ def attend(
         feeds: The new tokens, in the order of the rows.
         layer: Which layer.
         query: (heads, new, width).
-        key: (heads with keys of their own, new, width).
-        value: The same.
+        written: Keys and values, each (heads with keys of their own, new, width).
         scale: Of the products.
         window: Most tokens that one sees.
 
@@ -174,6 +172,7 @@ def attend(
         (new, heads, width).
     """
     heads, _, width = query.shape
+    key, value = written
     own = key.shape[0]
     groups = heads // own
     parts, first = [], 0

@@ -14,7 +14,6 @@ from tape.errors import RunDirectoryError
 from tape.files import append, is_there, open_plain, why
 from tape.reading import json_lines, parse_json, shaped, storable
 from tape.runner.record import EpisodeRecord
-from tape.trace.old_results import lifted
 
 fcntl: ModuleType | None
 try:
@@ -118,10 +117,7 @@ class EpisodesFile:
         if not self.path.exists():
             return []
         found, places = [], dict[tuple[str, str], int]()
-        for number, read in json_lines(self.path, whole=True, surrogates=True, error=RunDirectoryError):
-            line = storable(read)  # earlier versions wrote halves of surrogate pairs
-            if isinstance(line, dict) and isinstance(line.get("result"), dict):
-                line["result"] = lifted(line["result"])
+        for number, line in json_lines(self.path, whole=True, error=RunDirectoryError):
             shaped(line, EpisodeRecord, f"{self.path}:{number}", error=RunDirectoryError)
             episode = (line["cell"], line["key"])
             if (first := places.setdefault(episode, number)) != number:

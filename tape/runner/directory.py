@@ -37,8 +37,8 @@ class _Config(BaseModel):
     schema_: int = Field(alias="schema")
     title: str
     cells: dict[str, dict[str, Any]]
-    commit: str | None = None
-    versions: dict[str, str] = {}
+    commit: str | None
+    versions: dict[str, str]
 
 
 class RunDirectory:
@@ -89,9 +89,7 @@ class RunDirectory:
         """
         wanted = {configuration.name: configuration.spec.model_dump(mode="json") for configuration in configurations}
         if self.config_file.exists():
-            # Through the model, so that a switch newer than the run has its default.
-            held = {name: spec.model_dump(mode="json") for name, spec in self.configurations().items()}
-            different = _differing_configurations(held, wanted)
+            different = _differing_configurations(self._config().cells, wanted)
             if different:
                 shown = "; ".join(f"{k}: {_shown(a)} there, {_shown(b)} now" for k, a, b in different[:MOST_SHOWN])
                 more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""
@@ -198,10 +196,6 @@ class RunDirectory:
                 f"{self.config_file} was written by another version of the program ({where}: {first['msg']}); use the "
                 "version that made it"
             ) from error
-
-    def written_configurations(self) -> dict[str, dict[str, Any]]:
-        """The configurations as the file has them, without switches newer than the run."""
-        return self._config().cells
 
     def title(self) -> str:
         """The title of the run; may be empty."""

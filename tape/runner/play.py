@@ -142,10 +142,8 @@ async def play(
     jobs = [job for job in work.jobs if job.key not in work.kept] if is_remote(model) else work.jobs
     batch = EpisodeBatch(model, len(jobs))
     run = None if payer is None else StopOnRefusal(payer)
-    tasks = [
-        asyncio.create_task(_episode(work, job, plugin, agent, batch, i, keep, listener, run))
-        for i, job in enumerate(jobs)
-    ]
+    shared = _Shared(work, plugin, agent, batch, keep, listener, run)
+    tasks = [asyncio.create_task(_episode(shared, job, i)) for i, job in enumerate(jobs)]
     if run is not None:
         run.tasks = tasks
     try:
@@ -162,25 +160,29 @@ async def play(
     return None if run is None else run.refused
 
 
-async def _episode(
-    work: Work,
-    job: Job,
-    plugin: EnvironmentPlugin,
-    agent: Agent,
-    batch: EpisodeBatch,
-    index: int,
-    keep: Callable[[Played], None],
-    listener: Listener | None,
-    run: StopOnRefusal | None,
-) -> None:
+@dataclass(frozen=True)
+class _Shared:
+    """What the episodes of a batch share."""
+
+    work: Work
+    plugin: EnvironmentPlugin
+    agent: Agent
+    batch: EpisodeBatch
+    keep: Callable[[Played], None]
+    listener: Listener | None
+    run: StopOnRefusal | None
+
+
+async def _episode(shared: _Shared, job: Job, index: int) -> None:
+    work, plugin, agent, run = shared.work, shared.plugin, shared.agent, shared.run
     spec, kept = work.spec, job.key in work.kept
     unfinished = None if kept or work.unfinished is None else work.unfinished / f"{job.key}.jsonl"
     # In a batch answers rest on what is asked beside them, and may come out otherwise.
     held = _left_by_an_attempt(unfinished) if len(work.jobs) == 1 or is_remote(agent.model) else ()
-    model = batch.slot(index)
+    model = shared.batch.slot(index)
     try:
         env = plugin.make(job.task)
-        trace = TextTrace(job.key, listener, unfinished, len(held))
+        trace = TextTrace(job.key, shared.listener, unfinished, len(held))
         result = await agent.arun(
             env,
             budget=spec.caps(job.task),
@@ -191,7 +193,7 @@ async def _episode(
             payer=run,
         )
     finally:
-        await batch.leave()
+        await shared.batch.leave()
     if kept or (run is not None and run.refused):
         return
     line = {
@@ -208,7 +210,7 @@ async def _episode(
         "trace_hash": trace.last_hash,
     }
     # Redacted here too, because on another machine only the worker may know the secrets.
-    keep(Played(redacted(line), trace.text()))
+    shared.keep(Played(redacted(line), trace.text()))
 
 
 def _left_by_an_attempt(place: Path | None) -> Sequence[Event]:

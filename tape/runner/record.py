@@ -19,7 +19,7 @@ Spent = dict[str, Count | None]
 class Result(BaseModel):
     """The fields of an episode's result that readers rely on; see :class:`tape.protocols.result.EpisodeResult`.
 
-    Fields of later versions have a default; unknown fields are ignored.
+    Unknown fields are ignored.
     """
 
     end_state: str
@@ -39,23 +39,23 @@ class Result(BaseModel):
     detail: str
     solver_seconds: float
     wall_seconds: float
-    paid: Spent = {}
+    paid: Spent
     unproven: Counts = {}
-    broken_declarations: Counts = {}
-    plans: Count = 0
-    distinct_plans: Count = 0
-    shared_nodes: Count = 0
-    explanation: dict[str, Any] | None = None
-    measures: dict[str, float | None] = {}
-    final_answer: str | None = None
-    method: dict[str, bool | Count | Counts | list[str]] = {}
-    wall_overrun_seconds: float = 0.0
+    broken_declarations: Counts
+    plans: Count
+    distinct_plans: Count
+    shared_nodes: Count
+    explanation: dict[str, Any] | None
+    measures: dict[str, float | None]
+    final_answer: str | None
+    method: dict[str, bool | Count | Counts | list[str]]
+    wall_overrun_seconds: float
 
 
 class EpisodeRecord(BaseModel):
     """A line of ``episodes.jsonl``.
 
-    ``trace_hash`` is the hash of the last line of the episode's trace (:mod:`tape.trace.links`); empty in older runs.
+    ``trace_hash`` is the hash of the last line of the episode's trace (:mod:`tape.trace.links`).
     """
 
     key: Annotated[str, Field(pattern=f"^{KEY}$")]
@@ -68,4 +68,4 @@ class EpisodeRecord(BaseModel):
     agent: str
     model: str
     result: Result
-    trace_hash: str = ""
+    trace_hash: str

@@ -35,7 +35,7 @@ def write_results(folder: Path, episodes: Sequence[Mapping[str, Any]]) -> None:
     replace_file(folder / "results.csv", csv_text(table).encode("utf-8"))
     parquet = folder / "results.parquet"
     if reason := missing_extra("parquet", "pyarrow"):
-        parquet.unlink(missing_ok=True)  # an older file would contradict the others
+        parquet.unlink(missing_ok=True)  # that of an earlier writing would contradict the others
         _warn_left_out(reason)
         return
     replace_file(parquet, parquet_bytes(table))
@@ -74,13 +74,13 @@ def _row(
     for name in ("lm_calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(result[name].values())
     row |= {f"used_{kind}": result["used"].get(kind) for kind in used}
-    row |= {f"paid_{kind}": result.get("paid", result["used"]).get(kind) for kind in used}
+    row |= {f"paid_{kind}": result["paid"].get(kind) for kind in used}
     row |= {f"unproven_{kind}": result.get("unproven", {}).get(kind, 0) for kind in unproven}
     row |= {f"budget_{kind}": result["budget"].get(kind) for kind in caps}
     row["budget_violations"] = " ".join(result["budget_violations"])
     row["actions"] = " ".join(result["actions"])
     row["detail"] = result["detail"]
-    row |= {name: result.get(name, 0.0) for name in TIMES}  # lines of earlier versions have no overruns
+    row |= {name: result[name] for name in TIMES}
     # A model may write lone surrogates, which no file format takes, and terminal control characters.
     return {k: printable(v) if isinstance(v, str) else v for k, v in row.items()}
 

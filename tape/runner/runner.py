@@ -77,6 +77,7 @@ class Runner:
         directory: RunDirectory,
         pool: Pool,
         watcher: Watcher | None = None,
+        *,
         shared: Sequence[RunDirectory] = (),
         title: str = "",
         run_budget: Budget | None = None,
@@ -148,10 +149,8 @@ class Runner:
         if not self._run_budget and self._payer is None and not path.exists():
             yield None
             return
-        before = {line["key"]: line["result"] for line in held}
-        # Lines of earlier versions have no ``paid``.
-        costs = (Resources(result.get("paid", result["used"])) for result in before.values())
-        journal = RunJournal(path, sum(costs, Resources()))
+        paid = {line["key"]: Resources(line["result"]["paid"]) for line in held}
+        journal = RunJournal(path, sum(paid.values(), Resources()))
 
         def refused(error: BudgetExceededError) -> None:
             ledger.refused = error

@@ -7,7 +7,7 @@ import importlib.metadata
 import inspect
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -61,9 +61,6 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
                 whole.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     return whole.hexdigest()[:16]
 
-
-IN_FIRST_KEYS = ("aec", "sdp")
-"""Methods that the first versions wrote as null if they were not in use; keys still hash them."""
 
 PACKAGES = ("tape-planner", "torch", "transformers", "outlines", "llguidance", "networkx", "pulp", "ortools", "numpy")
 """The packages whose versions are recorded with a run."""
@@ -120,7 +117,10 @@ class RunSpec(BaseModel):
 
     def episode_key(self, task: Task, repeat: int) -> str:
         """Hash of everything that determines one episode."""
-        return key_of(self.model_dump(), task, self.caps(task), repeat)
+        left_out = {"repeats", "options", "tasks_digest", "auto_roles"}
+        parts = self.model_dump(exclude=left_out)
+        parts |= {"task": task.id, "digest": task.digest, "caps": dict(self.caps(task)), "repeat": repeat}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def episode_seed(self, task: Task, repeat: int) -> int:
         """A seed that is the same for every agent, model and switch, so that comparisons are paired."""
@@ -138,16 +138,6 @@ class RunSpec(BaseModel):
         if self.config.world_model == "copy":
             given["world_model"] = "dry run"
         return self.agent + (f" [{', '.join(given[name] for name in sorted(given))}]" if given else "")
-
-
-def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> str:
-    """An episode's key; ``spec`` has plain values, of an older run as it was written, without newer switches."""
-    left_out = ("repeats", "options", "tasks_digest", "auto_roles")
-    parts = {name: value for name, value in spec.items() if name not in left_out}
-    used = {k: v for k, v in spec["config"].items() if v is not None or k in TapeConfig.model_fields}
-    parts["config"] = {**dict.fromkeys(IN_FIRST_KEYS), **used}
-    parts |= {"task": task.id, "digest": task.digest, "caps": dict(caps), "repeat": repeat}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def digest_of(tasks: Sequence[Task]) -> str:

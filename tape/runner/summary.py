@@ -81,13 +81,12 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "lm_tokens": sum(tokens(r) for r in results),
         "solver_seconds": _total([r["solver_seconds"] for r in results]),
         "budget_violations": sum(bool(r["budget_violations"]) for r in results),
-        # Lines of earlier versions have none of these.
-        "broken_declarations": sum(sum(r.get("broken_declarations", {}).values()) for r in results),
-        "under_deadline": sum("wall_seconds" in r.get("budget", {}) for r in results),
-        "wall_overruns": sum(r.get("wall_overrun_seconds", 0.0) > 0 for r in results),
-        "measures": _means(r.get("measures", {}) for r in results),
-        "mean_used": _means(r.get("used", {}) for r in results),
-        "longest_wall_overrun_seconds": max(r.get("wall_overrun_seconds", 0.0) for r in results),
+        "broken_declarations": sum(sum(r["broken_declarations"].values()) for r in results),
+        "under_deadline": sum("wall_seconds" in r["budget"] for r in results),
+        "wall_overruns": sum(r["wall_overrun_seconds"] > 0 for r in results),
+        "measures": _means(r["measures"] for r in results),
+        "mean_used": _means(r["used"] for r in results),
+        "longest_wall_overrun_seconds": max(r["wall_overrun_seconds"] for r in results),
     }
 
 
@@ -120,7 +119,7 @@ def counters(results: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def counted(result: Mapping[str, Any]) -> dict[str, int]:
     """The counters of the methods in use in an episode: numbers, and flags as 0 and 1."""
-    return {name: int(value) for name, value in result.get("method", {}).items() if isinstance(value, int)}
+    return {name: int(value) for name, value in result["method"].items() if isinstance(value, int)}
 
 
 def tokens(result: Mapping[str, Any]) -> int:
@@ -173,8 +172,8 @@ def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]
-        ends = g.get("end_states", {})
-        tried = not ends or any(state not in FAULTS for state in ends)
+        ends = g["end_states"]
+        tried = any(state not in FAULTS for state in ends)
         rows.append(
             (
                 str(g["cell"]),
@@ -201,7 +200,7 @@ def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def remark(groups: Sequence[Mapping[str, Any]]) -> str:
     """The explanation below the table of the groups."""
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
-    ends = "".join(text for state, text in ENDED.items() if any(state in g.get("end_states", {}) for g in groups))
+    ends = "".join(text for state, text in ENDED.items() if any(state in g["end_states"] for g in groups))
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
     return (
         f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{ends}"
@@ -211,18 +210,16 @@ def remark(groups: Sequence[Mapping[str, Any]]) -> str:
 
 def _about_methods(group: Mapping[str, Any]) -> str:
     """The counters of the methods in use, in words."""
-    counts = [
-        f"{total / group['episodes']:.2f} {name.replace('_', ' ')}" for name, total in group.get("method", {}).items()
-    ]
+    counts = [f"{total / group['episodes']:.2f} {name.replace('_', ' ')}" for name, total in group["method"].items()]
     return f" {group['cell']}, {group['level_set']}, per episode: {', '.join(counts)}." if counts else ""
 
 
 def _about_limits(groups: Sequence[Mapping[str, Any]]) -> str:
     """The warnings about results that depend on the clock, and about costs above their declared bound."""
-    timed = sum(g.get("under_deadline", 0) for g in groups)
-    over = sum(g.get("wall_overruns", 0) for g in groups)
-    longest = max((g.get("longest_wall_overrun_seconds", 0.0) for g in groups), default=0.0)
-    broken = sum(g.get("broken_declarations", 0) for g in groups)
+    timed = sum(g["under_deadline"] for g in groups)
+    over = sum(g["wall_overruns"] for g in groups)
+    longest = max((g["longest_wall_overrun_seconds"] for g in groups), default=0.0)
+    broken = sum(g["broken_declarations"] for g in groups)
     text = ""
     if timed:
         text += f" {timed} episodes had a deadline on the real clock, so that their results depend on the machine"

@@ -95,4 +95,4 @@ class Pace:
 
 def _tokens(line: Line) -> int:
     """Tokens of an episode, and one more: there are episodes without a model."""
-    return 1 + (line["result"].get("used", {}).get("tokens") or 0)
+    return 1 + (line["result"]["used"].get("tokens") or 0)

@@ -202,11 +202,11 @@ def one_line(line: Mapping[str, Any]) -> str:
     counts = (
         ("replan", "replans", result["replans"]),
         ("malformed", "malformed", result["malformed"]),
-        ("broken declaration", "broken declarations", sum(result.get("broken_declarations", {}).values())),
+        ("broken declaration", "broken declarations", sum(result["broken_declarations"].values())),
     )
     notes = "".join(f", {count} {one if count == 1 else several}" for one, several, count in counts if count)
     ended = result["end_state"]
-    if ended.endswith("_error") and (detail := result.get("detail", "")):
+    if ended.endswith("_error") and (detail := result["detail"]):
         ended += f" ({cut(on_one_line(detail), _LONGEST_DETAIL)})"
     text = f"{line['task']} #{line['repeat']}: {ended}, {in_units('steps', result['steps'])}{_used(result)}{notes}"
     return text.replace("\n", "\\n")
@@ -218,7 +218,7 @@ _LONGEST_DETAIL = 120
 
 def _used(result: Mapping[str, Any]) -> str:
     """What was used of the caps, but for steps, which are shown anyway, and real time."""
-    kinds = [kind for kind in result.get("budget", ()) if kind not in ("steps", WALL)]
+    kinds = [kind for kind in result["budget"] if kind not in ("steps", WALL)]
     return "".join(
         f", {part_in_units(kind, used, result['budget'][kind])}"
         for kind in kinds

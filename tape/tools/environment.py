@@ -9,7 +9,7 @@ import random
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
 from tape.lm.base import Request
@@ -54,6 +54,17 @@ Judge = Callable[[Any], bool]
 M = TypeVar("M")
 
 
+class ToolEnvironmentOptions(TypedDict, total=False):
+    """What :class:`ToolEnvironment` takes by keyword beside ``answer``."""
+
+    budget: BudgetLike
+    judge: Judge | None
+    prompt_formats: PromptFormats | None
+    tracebacks: bool
+    longest_plan: int
+    state: CopyableState | Mapping[str, CopyableState] | None
+
+
 class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[AnswerT]):
     r"""A task to be done by calls of tools and ended by an answer.
 
@@ -91,33 +102,15 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     @overload
     def __init__(
-        self: ToolEnvironment[M | None],
-        task: str,
-        tools: Sequence[Tool] | Toolbox,
-        *,
-        answer: type[M],
-        budget: BudgetLike = None,
-        judge: Judge | None = None,
-        prompt_formats: PromptFormats | None = None,
-        tracebacks: bool = False,
-        longest_plan: int = LONGEST_PLAN,
-        state: CopyableState | Mapping[str, CopyableState] | None = None,
-    ) -> None: ...
+        self: ToolEnvironment[M | None], task: str, tools: Sequence[Tool] | Toolbox, *, answer: type[M],
+        **options: Unpack[ToolEnvironmentOptions],
+    ) -> None: ...  # fmt: skip
 
     @overload
     def __init__(
-        self: ToolEnvironment[Any],
-        task: str,
-        tools: Sequence[Tool] | Toolbox,
-        *,
-        budget: BudgetLike = None,
-        judge: Judge | None = None,
-        prompt_formats: PromptFormats | None = None,
-        tracebacks: bool = False,
-        longest_plan: int = LONGEST_PLAN,
-        answer: Any = None,
-        state: CopyableState | Mapping[str, CopyableState] | None = None,
-    ) -> None: ...
+        self: ToolEnvironment[Any], task: str, tools: Sequence[Tool] | Toolbox, *, answer: Any = None,
+        **options: Unpack[ToolEnvironmentOptions],
+    ) -> None: ...  # fmt: skip
 
     def __init__(
         self,

@@ -130,27 +130,7 @@ def tool(
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
-def tool(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    kind: str | None = None,
-    variant: str = "",
-    cost: Declared | None = None,
-    quality: float | None = None,
-    reads: bool = False,
-    pure: bool = False,
-    destructive: bool = False,
-    timeout: float | None = None,
-    thread: Thread = "own",
-    takes: str | Sequence[str] = (),
-    gives: str = "",
-    state: Mapping[str, Use] | None = None,
-    dry_run: bool | Callable[..., Any] = False,
-    key: str | Sequence[str] | None = None,
-    operator: str = "",
-    **fixed: Amount,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``, or ``@tool`` alone.
 
     The arguments' schema comes from the type hints, the description from the docstring. A parameter of the type
@@ -158,6 +138,7 @@ def tool(
 
     Args:
         function: The function, where nothing is declared of it.
+        **settings: What is declared of it, by the names that follow.
         kind: What it does; by default the function's name. Of several of one kind, which do the same at other prices
             or qualities, the solver chooses.
         variant: Its name within the kind.
@@ -192,11 +173,6 @@ def tool(
         >>> live_rate.name, live_rate.worst["usd"], live_rate("EUR")
         ('rate.live', 20000, 1.25)
     """
-    settings: dict[str, Any] = {
-        "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
-        "destructive": destructive, "timeout": timeout, "thread": thread, "takes": takes, "gives": gives,
-        "state": state, "dry_run": dry_run, "key": key, "operator": operator,
-    }  # fmt: skip
     if function is not None:
         return make_tool(function)
-    return lambda below: make_tool(below, **settings | fixed)
+    return lambda below: make_tool(below, **settings)

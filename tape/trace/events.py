@@ -24,7 +24,7 @@ class StartedEvent(Event):
         config: The agent's name, its model and its switches.
         budget: The caps.
         task: The task in words, where the domain has words for it.
-        seed: As it was given; None in older traces.
+        seed: As it was given.
         environment: What of the environment is not in the task (:meth:`tape.protocols.Environment.made_with`).
         parent: What was left of an enclosing ledger.
     """
@@ -33,7 +33,7 @@ class StartedEvent(Event):
     config: Config
     budget: dict[str, Count]
     task: str = ""
-    seed: int | None = None
+    seed: int
     environment: dict[str, Any] = Field(default_factory=dict)
     parent: dict[str, Count] = Field(default_factory=dict)
 

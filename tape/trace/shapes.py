@@ -1,15 +1,14 @@
 """What readers of traces rely on inside of the objects that events hold; what is beside that may be anything.
 
-Fields may be missing, as in traces of earlier versions, but one that is there is of the type that readers expect.
+Fields may be missing where a program of its own writes the trace, but one that is there is of the type that readers
+expect.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-
-from tape.trace.old_results import lifted
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Count: TypeAlias = int  # the reader of the file bounds its length
 
@@ -80,10 +79,6 @@ class _Result(_Part):
     wall_seconds: float = 0.0
 
 
-def _lifted(value: Any) -> Any:
-    return lifted(value) if isinstance(value, dict) else value
-
-
 def _like(shape: type[_Part]) -> AfterValidator:
     """Checks an object, and leaves it as it is."""
 
@@ -98,5 +93,4 @@ Config: TypeAlias = Annotated[dict[str, Any], _like(_Config)]
 Graph: TypeAlias = Annotated[dict[str, Any], _like(_Graph)]
 Problem: TypeAlias = Annotated[dict[str, Any], _like(_Problem)]
 Explanation: TypeAlias = Annotated[dict[str, Any], _like(_Explanation)]
-Result: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_lifted), _like(_Result)]
-"""A result, with what methods count in ``method`` also where an earlier version wrote it (:func:`lifted`)."""
+Result: TypeAlias = Annotated[dict[str, Any], _like(_Result)]

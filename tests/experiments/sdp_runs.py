@@ -55,6 +55,6 @@ def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN
 
 def _without_chain(path: Path) -> None:
     writer = TraceWriter(path.stem, path)
-    writer.write(StartedEvent(config={"agent": "react", "model": "m"}, budget={}))
+    writer.write(StartedEvent(config={"agent": "react", "model": "m"}, budget={}, seed=0))
     writer.write(FinishedEvent(result=EpisodeResult(end_state="failure", success=False).model_dump()))
     writer.close()

@@ -55,7 +55,7 @@ def line(configuration: Configuration, job: Job, result: Mapping[str, Any]) -> d
     return {
         "key": job.key, "cell": configuration.name, "environment": "sokoban", "level_set": job.task.level_set,
         "task": job.task.id, "digest": job.task.digest, "repeat": job.repeat, "agent": configuration.spec.label(),
-        "model": configuration.spec.model, "result": dict(result),
+        "model": configuration.spec.model, "result": dict(result), "trace_hash": "",
     }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin
 from tape.protocols.result import END_STATES, EpisodeResult
+from tape.reading import storable
 from tape.runner.directory import RunDirectory
 from tape.runner.results import write_results
 from tape.testing.garbage import GARBAGE
@@ -125,7 +126,8 @@ def episodes_of_garbage(count: int, seed: int, folder: Path) -> Counter[str]:
         state = result.end_state.partition(":")[0]
         assert state in END_STATES, (name, where, number)
         assert result.budget_violations == [], (name, where, number)
-        lines.append(record(str(number), json.loads(json.dumps(result.model_dump(mode="json"), allow_nan=False))))
+        dumped = json.loads(json.dumps(result.model_dump(mode="json"), allow_nan=False))
+        lines.append(record(str(number), storable(dumped)))
         [*_, last] = read_trace(trace)
         assert isinstance(last, FinishedEvent)
         for counted in (state, f"agent: {name}", f"environment: {where}"):

@@ -174,12 +174,12 @@ def execution(values: Values) -> str:
     acted = [event.action for event in events if isinstance(event, ActedEvent)]
     actions = first.selected.actions
     labels = [first.graph.attributes(node)["label"] for node in first.selected.nodes]
-    _boards(picture, 0, "round 1: predicted", 0, labels[: miss.step + 1], actions, bad=miss.step)
+    _boards(picture, (0, 0), "round 1: predicted", labels[: miss.step + 1], actions, (miss.step, "bad"))
     rest = f"given up: {' '.join(actions[miss.step :])}"
     picture.text((miss.step + 1) * _COLUMN, _ROW / 2 + 4, rest, "word red")
-    _boards(picture, 1, "observed", 0, [event.picture for event in observed], acted, good=miss.step)
+    _boards(picture, (1, 0), "observed", [event.picture for event in observed], acted, (miss.step, "good"))
     labels = [second.graph.attributes(node)["label"] for node in second.selected.nodes]
-    _boards(picture, 2, "round 2: predicted", miss.step, labels, second.selected.actions)
+    _boards(picture, (2, miss.step), "round 2: predicted", labels, second.selected.actions)
     return picture.svg()
 
 
@@ -187,21 +187,26 @@ _COLUMN, _ROW = 95.0, 130.0
 
 
 def _boards(
-    picture: Picture, row: int, name: str, first: int, boards: Sequence[str], actions: Sequence[str],
-    *, good: int = -1, bad: int = -1,
-) -> None:  # fmt: skip
-    """A row of boards from a step on, with the actions between them."""
+    picture: Picture,
+    place: tuple[int, int],
+    name: str,
+    boards: Sequence[str],
+    actions: Sequence[str],
+    marked: tuple[int, str] = (-1, ""),
+) -> None:
+    """A row of boards with the actions between them; ``place`` is the row and its first step."""
+    row, first = place
     top = row * _ROW
     picture.text(first * _COLUMN, top + 8, name, "head")
     for i, board in enumerate(boards):
         x, step = (first + i) * _COLUMN, first + i
         lines = board.splitlines()
-        picture.box(x, top + 16, 70, len(lines) * 12 + 10, f"card{' good' * (step == good)}{' bad' * (step == bad)}")
+        picture.box(x, top + 16, 70, len(lines) * 12 + 10, f"card {marked[1]}" if step == marked[0] else "card")
         for j, line in enumerate(lines):
             picture.text(x + 8, top + 30 + j * 12, line.replace(" ", "\u00a0"), "board")
-        if step in (good, bad):
-            words = "✗ not what happened" if step == bad else "✓ what happened"
-            picture.text(x + 74, top + 8, words, f"soft {'red' if step == bad else 'green'}")
+        if step == marked[0]:
+            words = "✗ not what happened" if marked[1] == "bad" else "✓ what happened"
+            picture.text(x + 74, top + 8, words, f"soft {_COLOURS[marked[1]]}")
         if i < len(boards) - 1:
             middle = top + 16 + len(lines) * 6 + 5
             picture.line([(x + 71, middle), (x + _COLUMN - 1, middle)], "thin", "plain")

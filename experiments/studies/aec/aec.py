@@ -16,7 +16,7 @@ from typing import Any
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.document import Section
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
-from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
+from experiments.harness.matrix import Options, TaskSet, configuration, own_options, plugin_of, spread, tasks_of
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
 from experiments.studies.aec.methods import AEC, CAP, METHODS, OFFICIAL, named
@@ -66,7 +66,7 @@ def configurations(
     played = {name: declared_tasks(environment, own)[: options.limit] for name, own in sets.items()}
     played = {name: spread(tasks, QUICK if quick else None) for name, tasks in played.items()}
     return [
-        configuration(method, model, options, environment=environment, own=sets[name], setting=name, tasks=tasks)
+        configuration(method, model, options, TaskSet(name, environment, sets[name], tasks))
         for model in options.models
         for name, tasks in played.items()
         for method in METHODS
@@ -78,7 +78,7 @@ def official(folders: Sequence[Path], chosen: Mapping[str, Any], options: Option
     owns = {folder.name: {**chosen, "data": str(folder), "games": None} for folder in folders}
     tasks = {name: declared_tasks(ALFWORLD, own)[: options.limit] for name, own in owns.items()}
     return [
-        configuration(method, model, options, environment=ALFWORLD, own=own, setting=name, tasks=tasks[name])
+        configuration(method, model, options, TaskSet(name, ALFWORLD, own, tasks[name]))
         for name, own in owns.items()
         for model in options.models
         for method in OFFICIAL

@@ -10,11 +10,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from experiments.harness.cli import known, main
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Options, configuration, spread
+from experiments.harness.matrix import Options, TaskSet, configuration, spread
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, OWN, WINDOWS, methods
 from experiments.studies.cgdp.tables import sections
 from tape.errors import TapeError
@@ -50,11 +49,11 @@ def configurations(
         except TapeError as error:
             print(f"left out: {domain.label}: {error}", file=sys.stderr)
             continue
-        where: dict[str, Any] = {"environment": domain.environment, "own": domain.options(part), "tasks": tasks}
         for window in windows:
-            setting = f"{domain.label}, {'no window' if window is None else f'window {window}'}"
+            name = f"{domain.label}, {'no window' if window is None else f'window {window}'}"
+            where = TaskSet(name, domain.environment, domain.options(part), tasks)
             found += [
-                configuration(method, model, options, setting=setting, **where)
+                configuration(method, model, options, where)
                 for model in options.models
                 for agent in harnesses
                 for method in methods(agent, window)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tape.methods.sdp.events import CheckRecord, Conclusion, TargetRecord
+from tape.methods.sdp.events import CapsRecord, CheckRecord, Conclusion, TargetRecord
 
 Count = Annotated[int, Field(ge=-(1 << 31), le=1 << 31)]
 
@@ -134,7 +134,7 @@ class EpisodeEnding(FrozenRecord):
         goal_certified: Whether the goal predicate was certified.
         rejected: Failed attempts in all.
         replans: Replans in all.
-        caps: The caps ``attempts``, ``replans`` and ``steps``; empty if the trace has none.
+        caps: The caps.
         end_state: The episode's end state.
         success: The environment's own verdict.
         actions: All actions of the episode, whoever chose them.
@@ -148,7 +148,7 @@ class EpisodeEnding(FrozenRecord):
     goal_certified: bool
     rejected: Count
     replans: Count
-    caps: dict[str, Count]
+    caps: CapsRecord
     end_state: str
     success: bool
     actions: list[str]

@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.studies.sdp.records import ChainRecord, Judged, Move
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
-from tape.methods.sdp.events import CheckRecord, TargetRecord
+from tape.methods.sdp.events import CapsRecord, CheckRecord, TargetRecord
 from tape.methods.sdp.loop import NOTHING_LEFT
 from tape.protocols.result import END_STATES
 
@@ -33,34 +33,6 @@ RULES = ("seal", "chain", "verdict", "fact", "certified", "history", "caps", "st
 
 
 @dataclass(frozen=True)
-class PlayedLimits:
-    """The caps that an episode was played under, as far as they are known.
-
-    Attributes:
-        attempts: b, or b + 1 under ``strict_algorithm1``: the failed attempts after which a target is replanned.
-        replans: Most replans of one target.
-        steps: Most attempts in all.
-    """
-
-    attempts: int | None = None
-    replans: int | None = None
-    steps: int | None = None
-
-    @classmethod
-    def of(cls, trajectory: CertifiedTrajectory) -> PlayedLimits:
-        """The caps of an episode: those the trace has, else the switches that were given."""
-        config, caps = _settings(trajectory), trajectory.ending.caps
-        attempts = _count(config, "attempts")
-        if attempts is not None:
-            attempts += bool(config.get("strict_algorithm1"))
-        return cls(
-            caps.get("attempts", attempts),
-            caps.get("replans", _count(config, "target_replans")),
-            caps.get("steps", _count(config, "step_cap")),
-        )
-
-
-@dataclass(frozen=True)
 class Checked:
     """What could be checked of the certificates.
 
@@ -76,22 +48,9 @@ class Checked:
 
 
 def _settings(trajectory: CertifiedTrajectory) -> Mapping[str, Any]:
-    """The settings of SDP that an episode was played with; version 0.1 wrote them beside the engine's."""
-    config: Mapping[str, Any] = trajectory.origin.config
-    found = config if "chain" in config else config.get("sdp")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _count(config: Mapping[str, Any], name: str) -> int | None:
-    """A setting that is a whole number; None where it is none."""
-    found = config.get(name)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
-
-
-def _verified(trajectory: CertifiedTrajectory) -> bool:
-    """Whether its paths were verified before they were committed to."""
-    config = trajectory.origin.config
-    return config.get("aec") is not None or config.get("verify") == "aec"
+    """The settings of SDP that an episode was played with."""
+    config = trajectory.origin.config.get("sdp")
+    return config if isinstance(config, Mapping) else {}
 
 
 def checked(trajectory: CertifiedTrajectory) -> Checked:
@@ -228,7 +187,7 @@ def _certified(trajectory: CertifiedTrajectory) -> Iterator[BrokenRule]:
 
 def _history(trajectory: CertifiedTrajectory) -> Iterator[BrokenRule]:
     """Failed attempts are counted one by one; a target is replanned after exactly b of them; caps are kept."""
-    limits, voided = PlayedLimits.of(trajectory), _verified(trajectory)
+    caps, voided = trajectory.ending.caps, trajectory.origin.config.get("aec") is not None
     failed = replanned = 0
     later = list(trajectory.plans[1:])
     last: Move | None = None
@@ -236,15 +195,15 @@ def _history(trajectory: CertifiedTrajectory) -> Iterator[BrokenRule]:
     for number, move in enumerate([*trajectory.moves, None]):
         while later and (later[0].after <= number or move is None):
             replanned += 1
-            yield from _replan(later.pop(0), last, failed, limits, voided=voided)
+            yield from _replan(later.pop(0), last, failed, caps, voided=voided)
             failed, stuck = 0, False
-            if limits.replans is not None and replanned > limits.replans:
+            if replanned > caps.replans:
                 yield BrokenRule("caps", number, f"the target was replanned {replanned} times")
         if move is None:
             break
         if move.failed != failed:
             yield BrokenRule("history", number, f"{move.failed} failed attempts before it, counted {failed}")
-        if limits.attempts is not None and failed >= limits.attempts:
+        if failed >= caps.attempts:
             yield BrokenRule("caps", number, f"attempted again after {failed} failed attempts")
         if stuck:
             yield BrokenRule("history", number, "attempted again where there was nothing to try")
@@ -257,8 +216,8 @@ def _history(trajectory: CertifiedTrajectory) -> Iterator[BrokenRule]:
         failed = 0 if move.k else failed + move.counts
         replanned = 0 if move.k else replanned
         last, stuck = move, _gave_up(move)
-    if limits.steps is not None and len(trajectory.moves) > limits.steps:
-        yield BrokenRule("caps", None, f"{len(trajectory.moves)} attempts under a cap of {limits.steps}")
+    if len(trajectory.moves) > caps.steps:
+        yield BrokenRule("caps", None, f"{len(trajectory.moves)} attempts under a cap of {caps.steps}")
 
 
 def _gave_up(move: Move) -> bool:
@@ -267,7 +226,7 @@ def _gave_up(move: Move) -> bool:
 
 
 def _replan(
-    plan: ChainRecord, last: Move | None, failed: int, limits: PlayedLimits, *, voided: bool
+    plan: ChainRecord, last: Move | None, failed: int, caps: CapsRecord, *, voided: bool
 ) -> Iterator[BrokenRule]:
     """A replan comes after the last allowed attempt, where there is nothing to try, or where a verifier says so."""
     counted = f"{failed} failed attempts"
@@ -280,8 +239,8 @@ def _replan(
         return
     elif plan.reason != counted:
         yield BrokenRule("history", plan.after, f"replanned because {plan.reason!r}, after {counted}")
-    elif not failed or (limits.attempts is not None and failed != limits.attempts):
-        yield BrokenRule("history", plan.after, f"replanned after {failed} failed attempts, not {limits.attempts}")
+    elif not failed or failed != caps.attempts:
+        yield BrokenRule("history", plan.after, f"replanned after {failed} failed attempts, not {caps.attempts}")
 
 
 def _states(trajectory: CertifiedTrajectory) -> Iterator[BrokenRule]:

@@ -11,7 +11,7 @@ from functools import partial
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.document import Section
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Options, configuration, plugin_of, spread
+from experiments.harness.matrix import Options, TaskSet, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE
 from experiments.harness.standard import Pair, against
@@ -43,17 +43,9 @@ def configurations(
             tasks = spread(setting.tasks(), setting.quick if quick else None)[: options.limit] if models else ()
             if tasks:
                 plugin_of(setting.environment).make(tasks[0])  # its error names what is missing
-            environment, own = setting.environment, setting.own()
+            where = TaskSet(setting.name, setting.environment, setting.own(), tasks)
             mine = [
-                configuration(
-                    method.on(setting.switches),
-                    model,
-                    options,
-                    environment=environment,
-                    own=own,
-                    setting=setting.name,
-                    tasks=tasks,
-                )
+                configuration(method.on(setting.switches), model, options, where)
                 for model in models
                 for method in setting.methods
             ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.harness import methods
-from experiments.harness.matrix import Options, configuration, tasks_of
+from experiments.harness.matrix import Options, TaskSet, configuration, tasks_of
 from experiments.harness.methods import Method
 from tape.runner.configurations import Configuration
 
@@ -47,8 +47,7 @@ def on_levels(
     """
     own = {"levels": levels, "slack": slack}
     tasks = tasks_of(ENVIRONMENT, own)[: options.limit]
-    named = setting or levels
-    return configuration(method, model, options, environment=ENVIRONMENT, own=own, setting=named, tasks=tasks)
+    return configuration(method, model, options, TaskSet(setting or levels, ENVIRONMENT, own, tasks))
 
 
 def grid(

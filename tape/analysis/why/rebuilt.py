@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from solvers import Status
@@ -53,49 +53,41 @@ class Rebuilt:
 
     def candidate(self, pick: Pick) -> Candidate:
         """A path as data, measured against what was left."""
-        graph, stage = self.found.graph, self.found.rule.stages[pick.stage]
-        return candidate(
-            graph,
-            self.found.rule.start,
-            pick.path,
-            pick.cost,
-            left=self.found.rule.left,
-            objective=pick.objective,
+        rule = self.found.rule
+        plain = _candidate(self.found.graph, rule.start, pick.path, pick.cost, rule.left, pick.objective)
+        stage = rule.stages[pick.stage]
+        return replace(
+            plain,
             horizon=pick.problem.horizon,
-            stage=(pick.stage, stage),
+            stage=pick.stage,
+            confidence=stage.confidence,
+            partial=stage.any_end,
         )
 
 
-def candidate(
+def _candidate(
     graph: PlanGraph,
     start: str,
     path: Sequence[int],
     cost: Mapping[str, int],
-    *,
     left: Mapping[str, int],
     objective: float | None,
-    horizon: int | None,
-    stage: tuple[int, Stage] = (0, Stage()),
 ) -> Candidate:
-    """A path of a graph as data."""
+    """A path of a graph as data, whatever it was an answer to."""
     edges = [graph.edge(number) for number in path]
     nodes = (start, *(edge.target for edge in edges))
     end = graph.attributes(nodes[-1])
-    number, asked = stage
     return Candidate(
         actions=tuple(edge.action for edge in edges),
         nodes=nodes,
         edges=tuple(path),
         cost=dict(cost),
         objective=objective,
-        horizon=horizon,
+        horizon=None,
         score=float(end["reward"]),
         goal=bool(end["goal"]),
         likelihood=end.get("likelihood"),
         support=int(end["support"]),
-        stage=number,
-        confidence=asked.confidence,
-        partial=asked.any_end,
         over={kind: count - left[kind] for kind, count in cost.items() if kind in left and count > left[kind]},
     )
 
@@ -126,7 +118,7 @@ def placed(event: GraphFoldedEvent, selection: PathSelectedEvent, kinds: Sequenc
     edges = [graph.edge(number) for number in _edges(graph, selection)]
     cost = {kind: sum(edge.cost[kind] or 0 for edge in edges) for kind in kinds}
     path, start = [edge.id for edge in edges], selection.nodes[0]
-    return candidate(graph, start, path, cost, left={}, objective=selection.objective, horizon=None)
+    return _candidate(graph, start, path, cost, {}, selection.objective)
 
 
 def rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapping[str, Any]) -> Rebuilt:

@@ -17,6 +17,7 @@ import networkx as nx
 import solvers
 from solvers import Explanation, PathProblem
 from tape.choice.graph import PlanGraph
+from tape.choice.graph_problem import PathQuery
 from tape.engine.select import CONFIDENCES
 
 _SAME = 1e-12
@@ -248,15 +249,9 @@ class Selections:
     def _base(self, number: int) -> tuple[PathProblem, tuple[int, ...]]:
         if number not in self._bases:
             rule, stage = self.rule, self.rule.stages[number]
-            problem, ids = self.graph.path_problem(
-                rule.start,
-                rule.left,
-                rule.horizon,
-                rule.discount,
-                objective=self.graph.objective,
-                any_end=stage.any_end,
-                confidence=stage.confidence,
-            )
+            objective = self.graph.objective
+            asked = PathQuery(rule.start, rule.left, rule.horizon, rule.discount, objective, any_end=stage.any_end)
+            problem, ids = self.graph.posed(asked, stage.confidence)
             self._bases[number] = replace(problem, resources=self.kinds), ids
         return self._bases[number]
 

@@ -137,7 +137,7 @@ class StoppedEvent(DescribedEvent):
         gold_answers: Accepted answers, logged after the episode for gap detectors; empty if the environment has none.
         gold_sources: Gold sources, likewise.
         right: Whether the answer was accepted.
-        shown: Findings in the prompt of the answer: facts, or passages and thoughts, and notes. None in older traces.
+        shown: Findings in the prompt of the answer: facts, or passages and thoughts, and notes.
     """
 
     type: ClassVar[str] = "search_stopped"
@@ -148,7 +148,7 @@ class StoppedEvent(DescribedEvent):
     gold_answers: list[str]
     gold_sources: list[str]
     right: bool
-    shown: list[str] | None = None
+    shown: list[str]
 
     def description(self) -> str:
         """The reason, the answer and the gold answers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from tape.methods.sdp.operators import Check, How
 from tape.methods.sdp.target import Target, predicate_of
@@ -164,6 +164,15 @@ Conclusion = Literal["goal", "environment", "replan_cap", "no_chain", "step_cap"
 target; REPLAN or PROPOSE gave no chain; the global step cap; a budget or another limit of the engine."""
 
 
+class CapsRecord(BaseModel):
+    """The caps of the loop; ``attempts`` is b, or b + 1 under ``strict_algorithm1``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    attempts: int
+    replans: int
+    steps: int
+
+
 @register_event
 class ConcludedEvent(ClosingEvent):
     """How the loop ended.
@@ -175,8 +184,8 @@ class ConcludedEvent(ClosingEvent):
         goal_certified: Whether the goal predicate was certified.
         rejected: Failed attempts in all.
         replans: Replans in all.
-        caps: The caps: ``attempts`` (b, or b + 1 under ``strict_algorithm1``), ``replans``, ``steps``.
-        state: The projector's final fields, which equal those after the last attempt; None in older traces.
+        caps: The caps.
+        state: The projector's final fields, which equal those after the last attempt; None where they cannot be read.
     """
 
     type: ClassVar[str] = "sdp_concluded"
@@ -186,8 +195,8 @@ class ConcludedEvent(ClosingEvent):
     goal_certified: bool
     rejected: int
     replans: int
-    caps: dict[str, int] = Field(default_factory=dict)
-    state: JsonFields | None = None
+    caps: CapsRecord
+    state: JsonFields | None
 
     def description(self) -> str:
         """The end in words."""

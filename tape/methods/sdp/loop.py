@@ -10,7 +10,15 @@ from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environmen
 from tape.engine.replan import start_replanning
 from tape.errors import BudgetExceededError, ConfigError, EnvironmentFaultError
 from tape.methods.sdp.adapter import Adapter, Caps, KnowsTruth
-from tape.methods.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, Conclusion, TargetRecord, ValidatedEvent
+from tape.methods.sdp.events import (
+    CapsRecord,
+    ChainEvent,
+    CheckRecord,
+    ConcludedEvent,
+    Conclusion,
+    TargetRecord,
+    ValidatedEvent,
+)
 from tape.methods.sdp.operators import Check, Operators, Outcome, Realized, Verdict
 from tape.methods.sdp.settings import SdpSettings
 from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
@@ -250,7 +258,7 @@ class Loop:
                 goal_certified=counted["goal_certified"],
                 rejected=len(self._history),
                 replans=self._replans,
-                caps={"attempts": self._most, "replans": self._caps.replans, "steps": self._caps.steps},
+                caps=CapsRecord(attempts=self._most, replans=self._caps.replans, steps=self._caps.steps),
                 state=state,
             )
         )

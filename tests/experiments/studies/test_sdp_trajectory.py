@@ -201,7 +201,7 @@ def test_caps_that_were_not_kept_are_found() -> None:
         if any(plan.reason == "2 failed attempts" for plan in made.plans):
             cases.append(("attempts", 1, {"caps", "history"}))
         for name, cap, rules in cases:
-            ending = made.ending.model_copy(update={"caps": {**made.ending.caps, name: cap}})
+            ending = made.ending.model_copy(update={"caps": made.ending.caps.model_copy(update={name: cap})})
             found = {f.rule for f in revalidate(made.model_copy(update={"ending": ending}).sealed())}
             assert found & rules
             tried += 1
@@ -218,7 +218,7 @@ def test_strict_replans_one_attempt_later() -> None:
 
 def test_traces_without_a_chain_and_torn_ones_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "e.jsonl"
-    write_trace(file, [StartedEvent(config={"agent": "react"}, budget={}), FinishedEvent(result={})])
+    write_trace(file, [StartedEvent(config={"agent": "react"}, budget={}, seed=0), FinishedEvent(result={})])
     with pytest.raises(NotSdpError, match=r"e\.jsonl: no SDP episode \(agent 'react'\)"):
         CertifiedTrajectory.from_trace(file)
     file.unlink()

@@ -28,7 +28,7 @@ from tape.trace import (
 from tests.tape.agents.cleaning import CAPS, Cleaning, obedient, stubborn
 from tests.tape.show.view_runs import acted, asked, episode, graph, selected
 
-STARTED = StartedEvent(config={"agent": "tape"}, budget={})
+STARTED = StartedEvent(config={"agent": "tape"}, budget={}, seed=0)
 FINISHED = FinishedEvent(result={"end_state": "success"})
 
 

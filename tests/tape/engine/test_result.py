@@ -1,4 +1,4 @@
-"""The result of an episode: amounts in units, the answer's value, and lines of earlier versions."""
+"""The result of an episode: amounts in units, and the answer's value."""
 
 import json
 import math
@@ -15,10 +15,8 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
-from tape.runner.directory import RunDirectory
 from tape.tools import ToolEnvironment
 from tests.profiles import examples
-from tests.tape.runner.records import record
 from tests.tape.tools.helpers import TOOLS, follow, script
 
 CALLS: list[tuple[str, dict[str, Any]]] = [("multiply.exact", {"a": 3, "b": 4}), ("add", {"a": "#1", "b": 5})]
@@ -79,13 +77,3 @@ def test_an_answer_that_is_no_json_is_its_text_in_files(answer: Any, text: str) 
     for dumped in (result.model_dump(), result.model_dump(mode="json")):
         assert dumped["answer"] == text
         json.dumps(dumped, allow_nan=False)
-
-
-def test_lines_of_earlier_versions_still_open(tmp_path: Path) -> None:
-    line = result_of(used={"usd": 5}).model_dump(mode="json")
-    for younger in ("answer", "explanation"):
-        del line[younger]
-    (tmp_path / "episodes.jsonl").write_text(json.dumps(record() | {"result": line}) + "\n")
-    [read] = RunDirectory(tmp_path).episodes()
-    found = EpisodeResult.model_validate(read["result"])
-    assert (found.answer, found.explanation, found.spent) == (None, None, {"usd": Decimal("0.000005")})

@@ -15,6 +15,7 @@ from tape import trace
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.protocols import Task
+from tape.protocols.result import EpisodeResult
 from tape.runner.configurations import Job
 from tape.runner.spec import RunSpec
 from tape.runner.summary import table
@@ -27,8 +28,9 @@ from tests.tape.commandline import Terminal
 
 
 def line(configuration: str, success: bool) -> dict[str, Any]:
-    result = {"success": success, "end_state": "success" if success else "failure", "steps": 3, "replans": 2}
-    return {"cell": configuration, "key": "j", "task": "one", "repeat": 0, "result": {**result, "malformed": 0}}
+    result = EpisodeResult(end_state="success" if success else "failure", success=success, steps=3, replans=2)
+    held = {"cell": configuration, "key": "j", "task": "one", "repeat": 0}
+    return {**held, "result": result.model_dump(mode="json")}
 
 
 def plain(total: int, *, quiet: bool, begin: int = 0) -> list[str]:
@@ -235,7 +237,7 @@ def play_scene(*events: Event, marks: Marks | None = None) -> Scene:
 
 def test_the_path_shows_where_it_is_without_colour() -> None:
     scene = play_scene(
-        trace.StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}),
+        trace.StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}, seed=0),
         observed("#@ #", steps=4, usd=50_000),
         selected("up", "left", "right", steps=3, usd=20_000),
     )
@@ -342,7 +344,8 @@ def test_a_terminal_moves_in_colour_if_it_has_any(monkeypatch: pytest.MonkeyPatc
 GROUP = {
     "cell": "tape", "level_set": "hard", "agent": "tape", "model": "bundled:nano", "episodes": 4, "success_rate": 0.5,
     "ci95": [0.1, 0.9], "mean_steps": 3.0, "replans": 2, "lm_calls": 8, "lm_tokens": 80, "solver_seconds": 0.1,
-    "budget_violations": 0, "ci95_method": "wilson",
+    "budget_violations": 0, "ci95_method": "wilson", "end_states": {"success": 2, "failure": 2}, "method": {},
+    "broken_declarations": 0, "under_deadline": 0, "wall_overruns": 0, "longest_wall_overrun_seconds": 0.0,
 }  # fmt: skip
 
 

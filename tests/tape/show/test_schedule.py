@@ -21,7 +21,7 @@ CALLS = [
     ScheduledCall(name="merge", start=5000, end=6000, critical=True),
 ]
 EVENTS: list[Event] = [
-    StartedEvent(config={"agent": "tape", "model": "no model"}, budget={"usd": 100_000}, task="Make: table"),
+    StartedEvent(config={"agent": "tape", "model": "no model"}, budget={"usd": 100_000}, task="Make: table", seed=0),
     ScheduledEvent(done=False, calls=CALLS),
     ScheduledEvent(done=False, calls=CALLS[2:]),
     ScheduledEvent(done=True, calls=CALLS),

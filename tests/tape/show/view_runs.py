@@ -71,7 +71,7 @@ def selected(
 def started(budget: dict[str, int] | None = None, task: str = "", **config: Any) -> trace.StartedEvent:
     """The beginning of an episode."""
     known = {"agent": "tape", "model": "none", "discount": 1.0, "horizon": None}
-    return trace.StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task)
+    return trace.StartedEvent(config=known | config, budget=CAPS if budget is None else budget, task=task, seed=0)
 
 
 def acted(step: int, action: str, usd: int, key: str, left: dict[str, int], picture: str = "") -> list[Event]:
@@ -190,7 +190,7 @@ def write_run(
         key, task = f"{agent}{number:04}", made[number // repeats]
         line: dict[str, Any] = {"key": key, "cell": agent, "environment": "travelplanner", "level_set": task.level_set}
         line |= {"task": task.id, "digest": task.digest, "repeat": number % repeats, "agent": agent, "model": "none"}
-        lines.append(line | {"result": events[-1].result})
+        lines.append(line | {"result": events[-1].result, "trace_hash": ""})
         traces[key] = write_trace(folder.parent / f"{key}.jsonl", events)
     directory.append(lines, traces)
     return folder

@@ -141,7 +141,7 @@ def trace(
     passages, part = [ShownSource(id="p1", title="Ada", text=found)], PromptPart(role="user", content=shown)
     end = {"round": len(queries), "reason": "", "aligned": None, "gold_answers": [gold], "gold_sources": ["p1"]}
     return [
-        StartedEvent(config={}, budget={}, task=QUESTION),
+        StartedEvent(config={}, budget={}, task=QUESTION, seed=0),
         *(
             RetrievedEvent(round=i, query=query, option="bm25-5", thought="", passages=passages)
             for i, query in enumerate(queries, 1)

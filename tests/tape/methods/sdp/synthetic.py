@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.engine.settings import TapeConfig
-from tape.methods.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, TargetRecord, ValidatedEvent
+from tape.methods.sdp.events import CapsRecord, ChainEvent, CheckRecord, ConcludedEvent, TargetRecord, ValidatedEvent
 from tape.methods.sdp.loop import NOTHING_LEFT
 from tape.protocols.result import EpisodeResult
 from tape.trace import ActedEvent, FinishedEvent, StartedEvent, TraceWriter
@@ -61,8 +61,8 @@ class Synthetic:
         writer = TraceWriter(path.stem, path)
         sdp = {"attempts": self.attempts, "target_replans": self.replans, "step_cap": self.steps}
         sdp |= {"strict_algorithm1": self.strict, "cascade": self.cascade}
-        config = TapeConfig.make(sdp=sdp).model_dump()
-        writer.write(StartedEvent(config={"agent": "sdp", "model": "scripted:toy", **config}, budget={"steps": 99}))
+        config = {"agent": "sdp", "model": "scripted:toy", **TapeConfig.make(sdp=sdp).model_dump()}
+        writer.write(StartedEvent(config=config, budget={"steps": 99}, seed=0))
         why, done = self._play(writer)
         self._conclude(writer, why, success=done or (why == "goal" and self.rng.random() < 0.8))
         writer.close()
@@ -168,7 +168,8 @@ class Synthetic:
             ConcludedEvent(
                 why=why, certified=self.certified, planned=planned, goal_certified=goal, rejected=self.rejected,
                 replans=self.replanned,
-                caps={"attempts": self.attempts + self.strict, "replans": self.replans, "steps": self.steps},
+                caps=CapsRecord(attempts=self.attempts + self.strict, replans=self.replans, steps=self.steps),
+                state={"at": self.world},
             )
         )  # fmt: skip
         ends = {"replan_cap": "replan_limit", "no_chain": "invalid_output", "limit": "budget:steps"}

@@ -15,7 +15,7 @@ from envs.sokoban.sdp import CAPS
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse, write
 from experiments.studies.sdp.reader import NotSdpError
-from experiments.studies.sdp.revalidation import PlayedLimits, checked, revalidate
+from experiments.studies.sdp.revalidation import checked, revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.agents.react import ReactAgent
 from tape.budget import Budget
@@ -198,9 +198,8 @@ def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: 
         )
         assert revalidate(made) == []
         assert made.moves
-        caps, strict = PlayedLimits.of(made), settings.get("strict_algorithm1", False)
-        assert None not in (caps.attempts, caps.replans, caps.steps)
-        allowed = Caps((caps.attempts or 0) - strict, caps.replans or 0, caps.steps or 0)
+        caps, strict = made.ending.caps, settings.get("strict_algorithm1", False)
+        allowed = Caps(caps.attempts - strict, caps.replans, caps.steps)
         keeps_to_algorithm_1([*read_trace(file)], allowed, strict=strict, cascade=settings.get("cascade", True))
         if settings.get("validation") == "always":
             assert set(checked(made).flagged) <= {"always", "completion"}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from experiments.studies.sdp.records import ChainRecord, EpisodeEnding, Judged, Move, Origin, RecordedState
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
-from tape.methods.sdp.events import CheckRecord, TargetRecord
+from tape.methods.sdp.events import CapsRecord, CheckRecord, TargetRecord
 from tape.methods.sdp.operators import How
 
 KINDS = {"A": "take", "B": "move", "C": "move", "D": "heat", "D2": "heat", "goal": "goal"}
@@ -64,7 +64,7 @@ WORKED = CertifiedTrajectory(
     moves=MOVES,
     ending=EpisodeEnding(
         why="step_cap", certified=4, planned=5, goal_certified=False, rejected=4, replans=1,
-        caps={"attempts": 2, "replans": 3, "steps": 8}, end_state="failure", success=False,
+        caps=CapsRecord(attempts=2, replans=3, steps=8), end_state="failure", success=False,
         actions=[one.action or "" for one in MOVES], measures={"score": 0.8}, forced=False,
     ),
 ).sealed()  # fmt: skip
