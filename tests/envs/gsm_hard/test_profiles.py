@@ -17,7 +17,6 @@ def test_budgets_leave_something_to_decide(name: str, operations: int) -> None:
     assert tight["steps"] == loose["steps"] == 2 * operations + 3
     assert tight["seconds"] < loose["seconds"]
     chosen = best_assignment(profile.variants, tight.without("steps"), operations)
-    assert chosen is not None
     assert not all(chosen[i] == len(profile.variants) - 1 for i in range(operations))
 
 

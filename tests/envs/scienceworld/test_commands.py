@@ -90,7 +90,6 @@ def test_the_domain_is_open_and_arriving_brings_what_was_seen_there() -> None:
 
 def test_a_query_looks_into_rooms_until_none_is_left() -> None:
     macro = DOMAIN.query(HERE, reach("picture"))
-    assert macro is not None
     assert macro.actions == ("teleport to foundry",)
     assert DOMAIN.query(replace(HERE, visited=HERE.rooms), reach("picture")) is None
     assert DOMAIN.query(HERE, Predicate("carries", ("picture",))) is None
@@ -387,7 +386,6 @@ def test_nothing_stands_for_sure_in_a_house_on_fire() -> None:
 
 def test_a_command_is_split_at_the_word_that_no_name_has() -> None:
     command = read_command("dunk flower pot 1 into banana seed in cup")
-    assert command is not None
     assert command.things == ("flower pot 1", "banana seed in cup")
     assert DOMAIN.ground(seeing("an inclined plane E, with:  a wood block at the top of the plane"))[
         Predicate("in", ("block", "inclined plane e"))

@@ -190,7 +190,6 @@ def test_answers_stand_as_in_the_view() -> None:
     )
     asked = FORM.answer_request(view)
     slot = page_of(view).tokens("Otto Lind")
-    assert slot is not None
     assert FORM.read_answer(view, written(asked, f"{slot[0]} ; ")) == "Otto Lind"
     assert FORM.read_answer(view, written(asked, "unanswerable ; ")) == UNANSWERABLE
     row = page_of(view).tokens("Dict[str, Graph]")
