@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from tape.budget import Budget, Ledger
+from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import (
@@ -24,6 +24,7 @@ from tape.lm.base import (
     usual_batch,
     window_of,
     worst_case,
+    worst_case_of_scoring,
 )
 from tape.lm.price import TokenPrice
 from tape.trace import TraceWriter
@@ -132,19 +133,27 @@ class ModelConformance:
         Of several samples a model may need a second call, for which the cap has no room.
         """
         for request in self.requests():
-            most = worst_case(self.model(), request)[kind] or 0
-            for cap in (0, most - 1, most):
-                ledger = Ledger(Budget({kind: cap}))
-                model = AccountedLM(self.model(), ledger, TraceWriter("conformance"))
-                if cap < most:
-                    with pytest.raises(BudgetExceededError):
-                        asyncio.run(model.generate([request]))
-                    assert not ledger.used[kind]
-                else:
-                    with suppress(*([ModelError] if request.n > 1 else [])):
-                        asyncio.run(model.generate([request]))
-                assert (ledger.used[kind] or 0) <= cap
-                assert not any(dict(ledger.reserved).values())
+            self._keeps(kind, worst_case, request)
+        if self.scores:
+            choice = Request(self.prompt, self.room, OneOf(self.options), role="score")
+            self._keeps(kind, worst_case_of_scoring, choice)
+
+    def _keeps(self, kind: str, worst: Callable[[LanguageModel, Request], Resources], request: Request) -> None:
+        """Ask under caps just below and at what a request takes at most."""
+        most = worst(self.model(), request)[kind] or 0
+        for cap in (0, most - 1, most):
+            ledger = Ledger(Budget({kind: cap}))
+            model = AccountedLM(self.model(), ledger, TraceWriter("conformance"))
+            ask = model.generate if worst is worst_case else model.score_options
+            if cap < most:
+                with pytest.raises(BudgetExceededError):
+                    asyncio.run(ask([request]))
+                assert not ledger.used[kind]
+            else:
+                with suppress(*([ModelError] if request.n > 1 else [])):
+                    asyncio.run(ask([request]))
+            assert (ledger.used[kind] or 0) <= cap
+            assert not any(dict(ledger.reserved).values())
 
 
 def _require_bounded(model: LanguageModel, request: Request, usage: Usage, most: int) -> None:
