@@ -210,8 +210,8 @@ def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequ
     return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
 
 
-@pytest.mark.parametrize("fails", [[], ["a"]])
-def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None:
+@pytest.mark.parametrize(("fails", "every"), [([], 5), (["a"], 4), pytest.param(["a"], 1, marks=pytest.mark.soak)])
+def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str], every: int) -> None:
     trace = tmp_path / "trace.jsonl"
     plans: list[Calls] = [CHAIN, [("d", {"x": 7, "y": 1})]]
     world = World(fails=fails, waits={"a": "c"})
@@ -219,7 +219,7 @@ def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None
     assert whole.answer == (71 if fails else 300)
     lines = trace.read_text().splitlines(keepends=True)
     assert any('"ahead:' in line for line in lines)
-    for cut in range(1, len(lines), 1 if fails else 5):
+    for cut in range(1, len(lines), every):
         result = resumed(trace, lines[:cut], fails, plans)
         assert (result.end_state, result.answer) == ("success", whole.answer), f"cut at line {cut}"
         if '"acted"' in lines[cut - 1]:  # what has begun beside it, and is made again, is paid for twice

@@ -83,12 +83,13 @@ def test_calls_that_do_not_wait_for_each_other_run_at_once_and_give_what_they_gi
     assert {call.name for call in done.calls} == {"left", "right", "join", "answer"}
 
 
-def test_a_cut_off_episode_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.soak)])
+def test_a_cut_off_episode_goes_on(tmp_path: Path, every: int) -> None:
     fails = ["right"]
     trace = tmp_path / "trace.jsonl"
     whole = play(World(waits={"right": "left"}, fails=fails), trace=trace)
     lines = trace.read_text().splitlines(keepends=True)
-    for cut in range(1, len(lines)):
+    for cut in range(1, len(lines), every):
         trace.write_text("".join(lines[:cut]))
         env = TypedEnvironment(World(fails=fails).tools(), have={}, want="whole")
         result = agent().resume(trace, env, steps_again=True)
