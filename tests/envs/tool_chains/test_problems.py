@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.tool_chains.errors import ToolChainsError
@@ -23,6 +23,7 @@ from envs.tool_chains.words import PARTS, all_specs, request_text, type_name, wo
 from tape.tools.typed import TypedEnvironment, cheapest_chains
 from tape.tools.typed.domain import as_typed
 from tape.tools.typed.loader import ToolFileError, tools_of
+from tests.profiles import examples
 
 
 @st.composite
@@ -40,7 +41,7 @@ def records(some: list[Offer]) -> list[dict[str, Any]]:
     return [{"name": o.name, "takes": o.takes, "gives": o.gives, "cost": c} for o, c in zip(some, costs, strict=True)]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(offers(), st.integers(0, 15))
 def test_oracle_and_exact_planner_agree_with_and_without_a_limit(some: list[Offer], tenths: int) -> None:
     tools, by_name = tools_of(records(some), "test"), named(some)
