@@ -8,6 +8,7 @@ this happens in one process. Pages that are not in ``ROUTINE`` are run by ``make
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -21,8 +22,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ import pytest
 
 from tape.agents.base import Agent
 from tape.plugins import load, names
+from tests.doc_blocks import DOCS, INLINE, PAGES, SHELL, Block, name_of, of, still
 from tests.places import ROOT
 from tools.site.prompts import SEARCH, probed
 from tools.site.public import PUBLIC
@@ -37,8 +37,6 @@ from tools.site.public import PUBLIC
 with contextlib.suppress(ImportError):  # its client hands servers the standard error of this moment: a real file
     import mcp.client.stdio  # noqa: F401
 
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
@@ -74,80 +72,9 @@ ROUTINE = (
 """Pages, and folders of pages, whose commands and examples run with every change."""
 
 
-def name_of(page: Path) -> str:
-    """How tests name a page: by its path below docs, or by its name."""
-    return page.relative_to(DOCS).as_posix() if page.is_relative_to(DOCS) else page.name
-
-
 def run_of(pages: set[str]) -> list[Any]:
     """Pages as parameters of a test."""
     return [pytest.param(page, marks=() if page.startswith(ROUTINE) else pytest.mark.soak) for page in sorted(pages)]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of code.
-
-    Attributes:
-        page: Where it stands.
-        number: From 1, among the blocks of its language on the page.
-        language: As it is marked.
-        text: What is between the fences.
-        after: The block without a language that follows it on the page before any other block, or empty.
-    """
-
-    page: str
-    number: int
-    language: str
-    text: str
-    after: str = ""
-
-
-def still(page: Path) -> str:
-    """The text of a page without what it says an earlier commit has."""
-    return re.sub(r"`[^`]*` of\s+commit\s+`\w+`", "", page.read_text(encoding="utf-8"))
-
-
-def blocks(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    seen: dict[str, int] = {}
-    for index, (language, text) in enumerate(found):
-        seen[language] = seen.get(language, 0) + 1
-        following = found[index + 1] if index + 1 < len(found) else ("", "")
-        after = following[1] if following[0] == "" else ""
-        yield Block(name_of(page), seen[language], language, text, after)
-
-
-def of(language: str) -> list[Block]:
-    """All blocks of a language."""
-    return [block for page in PAGES for block in blocks(page) if block.language == language]
-
-
-def commands(text: str) -> Iterator[str]:
-    """The command lines of a shell block, continued lines joined and comments taken off."""
-    for line in text.replace("\\\n", " ").splitlines():
-        command = re.sub(r"\s+#\s.*$", "", line).strip()
-        if command and not command.startswith("#"):
-            yield command
-
-
-def inline(page: Path) -> Iterator[str]:
-    """The commands in the text of a page: in back-ticks, and complete, that is with more than a module's name."""
-    text = re.sub(r"^```.*?^```$", "", still(page), flags=re.DOTALL | re.MULTILINE)
-    for code in re.findall(r"`([^`]+)`", text):
-        command = " ".join(code.split())
-        if re.match(r"(tape (models$|solvers$|\w+ \S)|python -m |make )", command):
-            yield command
-
-
-SHELL = [(block.page, command) for block in of("sh") for command in commands(block.text)]
-INLINE = [
-    (name_of(page), command)
-    for page in PAGES
-    for command in inline(page)
-    if "..." not in command and "[" not in command
-]
 
 
 class Parsed(BaseException):
@@ -414,9 +341,29 @@ def test_files_and_modules_that_are_named_exist(page: Path) -> None:
 GROUPS = {f"tape.{group}" for group in ("solvers", "agents", "environments", "models", "methods")}
 
 
+def stated(parts: list[str]) -> bool:
+    """Whether the source of our modules has a dotted name; nothing is imported, frameworks take seconds each."""
+    cut = next(n for n in range(len(parts), 0, -1) if (ROOT.joinpath(*parts[:n])).is_dir() or module_of(parts[:n]))
+    file = module_of(parts[:cut]) or ROOT.joinpath(*parts[:cut], "__init__.py")
+    body = ast.parse(file.read_text(encoding="utf-8")).body if file.exists() else []
+    for part in parts[cut:]:
+        named = {node.name: node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        if part not in named:
+            return False
+        body = named[part].body
+    return True
+
+
+def module_of(parts: list[str]) -> Path | None:
+    file = ROOT.joinpath(*parts).with_suffix(".py")
+    return file if file.is_file() else None
+
+
 def found(name: str) -> bool:
     """Whether a dotted name is a module, or something in one."""
     parts = name.split(".")
+    if stated(parts):
+        return True
     for cut in range(len(parts), 0, -1):
         try:
             value: Any = importlib.import_module(".".join(parts[:cut]))

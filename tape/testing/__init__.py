@@ -1,4 +1,4 @@
-"""Tests that every environment and every agent must pass, for authors of either; they need pytest.
+"""Tests that every environment, agent, tool and model must pass, for authors of one; they need pytest.
 
 A test module of your own is enough; pytest collects what its classes inherit:
 
@@ -12,10 +12,11 @@ A test module of your own is enough; pytest collects what its classes inherit:
     class TestMyAgent(AgentConformance):
         agent = MyAgent
 
-Environments of search agents inherit `SearchConformance`, states of tools `StateConformance`,
-stores of budgets `tape.testing.ledger.LedgerStoreConformance`. Agents are played on a
-`Line` of cells with a `LineModel` that knows its prompts: no weights, no simulator. The suite of an agent that needs
-more of its environment overrides `environment` and `model`.
+Tools inherit `ToolConformance`, language models `ModelConformance`, environments of search agents
+`SearchConformance`, states of tools `StateConformance`, stores of budgets
+`tape.testing.ledger.LedgerStoreConformance`. Agents are played on a `Line` of cells with a `LineModel` that knows its
+prompts: no weights, no simulator. The suite of an agent that needs more of its environment overrides `environment` and
+`model`.
 """
 
 import pytest
@@ -28,13 +29,26 @@ pytest.register_assert_rewrite(
     "tape.testing.environments",
     "tape.testing.garbage",
     "tape.testing.ledger",
+    "tape.testing.models",
     "tape.testing.search",
     "tape.testing.states",
+    "tape.testing.tools",
 )
 
 from tape.testing.agents import AgentConformance  # noqa: E402
 from tape.testing.environments import EnvironmentConformance  # noqa: E402
+from tape.testing.models import ModelConformance  # noqa: E402
 from tape.testing.search import SearchConformance  # noqa: E402
 from tape.testing.states import StateConformance  # noqa: E402
+from tape.testing.tools import ToolConformance  # noqa: E402
 
-__all__ = ["AgentConformance", "EnvironmentConformance", "Line", "LineModel", "SearchConformance", "StateConformance"]
+__all__ = [
+    "AgentConformance",
+    "EnvironmentConformance",
+    "Line",
+    "LineModel",
+    "ModelConformance",
+    "SearchConformance",
+    "StateConformance",
+    "ToolConformance",
+]

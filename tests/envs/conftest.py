@@ -4,6 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.tape.conftest import keep_figures
+
+__all__ = ["keep_figures"]
+
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

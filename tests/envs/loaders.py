@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,39 +33,15 @@ from envs.web_qa import plugin as web_qa
 from tape.protocols import Task
 from tape.reading import read_text
 from tests.envs.locomo.helpers import conversation
+from tests.tape.loader_sweeps import Loader, Spoil
 from tests.tape.mutations import mutated
-
-Spoil = Callable[[random.Random, bytes], bytes]
-
-
-@dataclass(frozen=True)
-class Loader:
-    """What reads files.
-
-    Attributes:
-        make: Writes valid files into a folder.
-        read: Reads them, and does with what it gets what a run does before its first episode.
-        spoil: Changes the content of a file.
-        share: How many of the tries are its, relative to the others: less where reading is slow.
-        pattern: The files to spoil.
-    """
-
-    make: Callable[[Path], object]
-    read: Callable[[Path], object]
-    spoil: Spoil = mutated
-    share: float = 1.0
-    pattern: str = "**/*"
-
-    def files(self, folder: Path) -> list[Path]:
-        """The files to spoil."""
-        return sorted(path for path in folder.glob(self.pattern) if path.is_file())
 
 
 def _lines(*records: object) -> str:
     return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
-def _write(name: str, text: str) -> Callable[[Path], object]:
+def _write(name: str, text: str) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -319,7 +295,7 @@ def _queries(name: str, text: str, spoil: Spoil = mutated) -> Loader:
         places = {"data": str(folder / name), "database": str(folder / "tables")}
         _listed(travelplanner.tasks({**places, "objective": "best", "tightness": "tight"}))
 
-    return Loader(make, read, spoil, 0.7, "*")
+    return Loader(make, read, spoil, 0.7, pattern="*")
 
 
 # --- word lists and templates ------------------------------------------------------------------
@@ -352,21 +328,24 @@ def _read_templates(folder: Path) -> None:
 
 
 LOADERS = {
-    "sokoban levels": Loader(_write("levels.xsb", _LEVELS), _read_levels, _spoil_levels, 1.5),
-    "alfworld game": Loader(_write("game.tw-pddl", _GAME), _read_game, _spoil_game, 0.5),
-    "alfworld split": Loader(_write("train/pick-Mug/trial/game.tw-pddl", _GAME), _read_split, _spoil_game, 0.2),
-    "alfworld house": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_house_line),
-    "gsm_hard": Loader(_write("p.jsonl", _PROBLEMS), _problems, share=1.5),
-    "musique": Loader(_write("q.jsonl", _QUESTIONS), _questions, share=1.5),
-    "musique search": Loader(_write("q.jsonl", _SEARCHED), _searched),
-    "hotpotqa": Loader(_write("h.json", _HOTPOT), _hotpot("hotpotqa", "h.json"), share=1.5),
-    "hotpotqa musique": Loader(_write("q.jsonl", _QUESTIONS), _hotpot("musique", "q.jsonl")),
-    "repo_qa questions": Loader(_write("c.jsonl", _CODE_QUESTIONS), _code_questions),
-    "repo_qa sources": Loader(_write("code.py", _CODE), _code, share=0.5),
-    "web_qa": Loader(_make_web, _web),
-    "locomo": Loader(_write("l.json", json.dumps([conversation()])), _conversations),
-    "travelplanner jsonl": _queries("t.jsonl", _lines(_QUERY, _LONG)),
-    "travelplanner csv": _queries("t.csv", _CSV, _spoil_cells),
-    "travelplanner tables": Loader(_make_tables, lambda folder: load_world(folder).digest, _spoil_cells),
-    "toml templates": Loader(_make_templates, _read_templates),
+    name: replace(loader, longest=3000, names_file=False)
+    for name, loader in {
+        "sokoban levels": Loader(_write("levels.xsb", _LEVELS), _read_levels, _spoil_levels, 1.5),
+        "alfworld game": Loader(_write("game.tw-pddl", _GAME), _read_game, _spoil_game, 0.5),
+        "alfworld split": Loader(_write("train/pick-Mug/trial/game.tw-pddl", _GAME), _read_split, _spoil_game, 0.2),
+        "alfworld house": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_house_line),
+        "gsm_hard": Loader(_write("p.jsonl", _PROBLEMS), _problems, share=1.5),
+        "musique": Loader(_write("q.jsonl", _QUESTIONS), _questions, share=1.5),
+        "musique search": Loader(_write("q.jsonl", _SEARCHED), _searched),
+        "hotpotqa": Loader(_write("h.json", _HOTPOT), _hotpot("hotpotqa", "h.json"), share=1.5),
+        "hotpotqa musique": Loader(_write("q.jsonl", _QUESTIONS), _hotpot("musique", "q.jsonl")),
+        "repo_qa questions": Loader(_write("c.jsonl", _CODE_QUESTIONS), _code_questions),
+        "repo_qa sources": Loader(_write("code.py", _CODE), _code, share=0.5),
+        "web_qa": Loader(_make_web, _web),
+        "locomo": Loader(_write("l.json", json.dumps([conversation()])), _conversations),
+        "travelplanner jsonl": _queries("t.jsonl", _lines(_QUERY, _LONG)),
+        "travelplanner csv": _queries("t.csv", _CSV, _spoil_cells),
+        "travelplanner tables": Loader(_make_tables, lambda folder: load_world(folder).digest, _spoil_cells),
+        "toml templates": Loader(_make_templates, _read_templates),
+    }.items()
 }

@@ -118,7 +118,6 @@ class TestMusique(EnvironmentConformance):
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
         assert isinstance(environment, MusiqueEnvironment)
-        assert environment.question.hops is not None
         relation, subject = environment.question.hops[0]
         made = [call("search", f"v{number}", query=f"{relation} of {subject}") for number in range(1, 6)]
         return [one.text for one in (*made, answer("nobody"))]

@@ -24,11 +24,7 @@ def problem(deed: int) -> PathProblem:
 
 
 class Misbehaving(WorkerSolver):
-    """Notes the id of its process, and of one that it starts, in a file before it does anything.
-
-    Args:
-        notes: The file.
-    """
+    """Notes the id of its process, and of one that it starts, in a file before it does anything."""
 
     name: ClassVar[str] = "test:misbehaving"
     summary: ClassVar[str] = "does as the horizon says"

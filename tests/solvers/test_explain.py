@@ -67,7 +67,6 @@ def agrees_with_enumeration(problem: PathProblem, found: Explanation) -> None:
         assert found.causes in [(Cause.UNREACHABLE,), (Cause.NO_TERMINAL,)]
         return
     horizon = found.horizon
-    assert horizon is not None
     assert horizon.least == least_horizon(problem)
     assert [need.least for need in found.budgets] == [least_budget(problem, k) for k in range(len(problem.budgets))]
     for need, changes in _relaxed(problem, found):

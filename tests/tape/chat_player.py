@@ -21,11 +21,7 @@ _NAMES = (("Box", "Boxes"), ("Goal", "Goals"))
 
 
 class ChatPlayer:
-    """Implements :class:`tape.lm.base.LanguageModel` for the chat prompt format.
-
-    Args:
-        model: A bundled model.
-    """
+    """Implements :class:`tape.lm.base.LanguageModel` for the chat prompt format."""
 
     prompt_format, price = "chat", None
 

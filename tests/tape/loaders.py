@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 import io
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -27,25 +25,9 @@ from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import RunJournal
 from tape.trace import read_trace
+from tests.tape.loader_sweeps import Loader
 from tests.tape.methods.sdp.synthetic import Synthetic
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
-
-
-@dataclass(frozen=True)
-class Loader:
-    """What reads a file.
-
-    Attributes:
-        make: Makes a valid file in a folder, and what has to be beside it; returns the file.
-        read: Reads it, changed or not. Raises a `TapeError` and nothing else.
-        names_file: Its errors name the file.
-        slow: It takes ten times as long as the others, so fewer files are tried.
-    """
-
-    make: Callable[[Path], Path]
-    read: Callable[[Path], object]
-    names_file: bool = True
-    slow: bool = False
 
 
 def command(*argv: object) -> int:
@@ -240,20 +222,20 @@ LOADERS: dict[str, Loader] = {
     "trace of sdp": Loader(_sdp_trace, CertifiedTrajectory.from_trace),
     "trajectory": Loader(_trajectory, _trajectory_checked),
     "config of a run": Loader(lambda folder: _run(folder) / "config.json", _read_run),
-    "episodes of a run": Loader(_episodes, lambda file: write_derived(RunDirectory(file.parent)), slow=True),
+    "episodes of a run": Loader(_episodes, lambda file: write_derived(RunDirectory(file.parent)), share=0.1),
     "ledger of a run": Loader(_ledger, lambda file: RunJournal(file, Resources()).close()),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
     "script": Loader(_script, _played),
     "card of a model": Loader(_bundled, _card),
     "recipe of a model": Loader(_recipe, trained_on),
-    "configuration of a model": Loader(_llama, _config_of_weights, slow=True),
-    "entry of a cache": Loader(_cache, _cached, names_file=False, slow=True),
-    "cache": Loader(lambda folder: _cache(folder).with_name("cache.sqlite"), _cache_opened, slow=True),
-    "show a trace": Loader(_trace_of_run, _replay, names_file=False, slow=True),
-    "why of a trace": Loader(_trace_of_run, _why, names_file=False, slow=True),
-    "view a trace": Loader(_trace_of_run, _view, names_file=False, slow=True),
-    "commands on a config": Loader(lambda folder: _run(folder) / "config.json", _commands, names_file=False, slow=True),
-    "commands on episodes": Loader(_episodes, _commands, names_file=False, slow=True),
-    "solve a graph": Loader(_graph, _solve, names_file=False, slow=True),
+    "configuration of a model": Loader(_llama, _config_of_weights, share=0.1),
+    "entry of a cache": Loader(_cache, _cached, share=0.1, names_file=False),
+    "cache": Loader(lambda folder: _cache(folder).with_name("cache.sqlite"), _cache_opened, share=0.1),
+    "show a trace": Loader(_trace_of_run, _replay, share=0.1, names_file=False),
+    "why of a trace": Loader(_trace_of_run, _why, share=0.1, names_file=False),
+    "view a trace": Loader(_trace_of_run, _view, share=0.1, names_file=False),
+    "commands on a config": Loader(lambda folder: _run(folder) / "config.json", _commands, share=0.1, names_file=False),
+    "commands on episodes": Loader(_episodes, _commands, share=0.1, names_file=False),
+    "solve a graph": Loader(_graph, _solve, share=0.1, names_file=False),
 }

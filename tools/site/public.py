@@ -146,8 +146,12 @@ PUBLIC: Mapping[str, Page] = {
     ),
     "testing": Page(
         "Testing your parts",
-        "Suites that a new environment, agent, solver or state inherits, and servers for tests.",
-        _of("tape.testing", "EnvironmentConformance AgentConformance SearchConformance StateConformance Line LineModel")
+        "Suites that a new environment, agent, solver, tool, model or state inherits, and servers for tests.",
+        _of(
+            "tape.testing",
+            "EnvironmentConformance AgentConformance SearchConformance StateConformance ToolConformance"
+            " ModelConformance Line LineModel",
+        )
         | _of("tape.testing.endpoint", "ModelEndpoint")
         | _of("solvers.testing", "SolverConformance"),
     ),

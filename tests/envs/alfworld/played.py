@@ -16,12 +16,7 @@ from tape.protocols.prompt_format import PromptFormat
 
 
 class PlayedAlfworld(Environment):
-    """One episode.
-
-    Args:
-        world: The game.
-        steps: Cap on commands.
-    """
+    """One episode."""
 
     domain: AlfworldDomain
 

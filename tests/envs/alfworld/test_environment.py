@@ -72,11 +72,10 @@ def test_what_is_known_is_so(mode):
     assert {"at", "shut", "in", "holding"} <= set(checked)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("mode", ["partial", "full"])
-@pytest.mark.parametrize("every", [pytest.param(96, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)])
-def test_what_is_known_is_so_in_many_games(mode, every):
-    first = 1 if mode == "full" and every > 1 else 0
-    for game in all_games()[first::every]:
+def test_what_is_known_is_so_in_many_games(mode):
+    for game in all_games():
         env = AlfworldEnvironment(game, mode)
         play(env, 25, game.name)
         env.close()

@@ -93,9 +93,7 @@ def test_the_put_command_is_the_games_own() -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize(
-    "every", [30, pytest.param(15, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.soak)])
 def test_plans_win_on_the_engine(every: int) -> None:
     for game in all_games()[-1::-every]:  # the packaged ones, which are always there, first
         plan = shortest(game.house, game.put_template)

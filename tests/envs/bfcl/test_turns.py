@@ -29,13 +29,7 @@ def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BfclEnvironment:
 
 
 def planner(write: Callable[[int, int], str], prompts: list[tuple[int, str]], env: BfclEnvironment) -> ScriptedLM:
-    """A model that writes a program by the number of the turn and that of the sample in it.
-
-    Args:
-        write: The program of a sample.
-        prompts: Gets the turn and the last message of each sample.
-        env: The conversation.
-    """
+    """A model that writes a program by the number of the turn and that of the sample in it."""
 
     def reply(request: Request, sample: int) -> str:
         earlier = sum(turn == env.turn for turn, _ in prompts)

@@ -134,7 +134,6 @@ def test_the_truth_of_a_sub_question_in_other_words_is_that_of_its_number_or_unk
     assert truth(1, f"the {first}.") is True
     assert truth(1, "Nobody Atall") is False
     assert truth(1, second) is None  # perhaps the hops come in another order
-    assert question.hops is not None
     assert truth(1, first, f"{question.hops[0][0]} of the firm she named") is True  # no name: other words
     assert truth(3, first) is None  # the decomposition has no such hop
 

@@ -49,7 +49,6 @@ def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
     confusing = 0
     for question in load_questions():
         chain = gold_chain(question, load_corpus())
-        assert chain is not None
         assert chain[-1][1] == question.answer
         given = with_distractors(question, corpus)
         assert len(set(given)) == GIVEN

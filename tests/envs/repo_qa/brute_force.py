@@ -14,12 +14,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Sources:
-    """All files of a folder but tests, parsed anew.
-
-    Args:
-        root: Where paths begin.
-        files: The files.
-    """
+    """All files of a folder but tests, parsed anew."""
 
     def __init__(self, root: Path, files: list[str]) -> None:
         self.trees = {file: ast.parse((root / file).read_bytes()) for file in files}

@@ -90,7 +90,6 @@ def test_the_domain_is_open_and_arriving_brings_what_was_seen_there() -> None:
 
 def test_a_query_looks_into_rooms_until_none_is_left() -> None:
     macro = DOMAIN.query(HERE, reach("picture"))
-    assert macro is not None
     assert macro.actions == ("teleport to foundry",)
     assert DOMAIN.query(replace(HERE, visited=HERE.rooms), reach("picture")) is None
     assert DOMAIN.query(HERE, Predicate("carries", ("picture",))) is None
@@ -284,111 +283,96 @@ def test_a_door_is_there_or_is_not_and_is_known_of_a_room_that_was_seen() -> Non
     assert effects[Predicate("door", ("hallway",))] is True
 
 
-def test_words_of_several_contents_make_up_no_name() -> None:
-    table = "a table. On the table is: a red wire, a blue light bulb, which is off.\n\tA door to"
-    here = replace(HERE, look=KITCHEN.replace("A door to", table, 1))
-    known = DOMAIN.ground(here)
-    assert known[reach("blue light bulb")] is True
-    assert known.get(reach("red light bulb")) is not True
-    assert known[reach("table containing red wire")] is True
-
-
-def test_what_stands_on_a_plane_is_in_reach_and_on_it() -> None:
-    plane = "an inclined plane with a wood surface, with:  a brick approximately 37% down the plane, a stopwatch"
-    here = replace(HERE, look=KITCHEN.replace("A door to", f"{plane}\n\tA door to", 1))
-    known = DOMAIN.ground(here)
-    assert known[reach("stopwatch")] is known[reach("brick")] is True
-    assert known[Predicate("in", ("brick", "inclined plane with a wood surface"))] is True
-
-
-def test_what_grows_may_have_another_name_once_it_is_picked_up() -> None:
-    effects = DOMAIN.effects("pick up juvenile parrot", DOMAIN.ground(HERE))
-    assert effects[reach("juvenile parrot")] is None
-    assert DOMAIN.effects("pick up metal pot", DOMAIN.ground(HERE))[reach("metal pot")] is True
-
-
-def seeing(*lines: str, inventory: tuple[str, ...] = (), seen: tuple[str, ...] = ()) -> ScienceState:
+def seeing(*lines: str, inventory: tuple[str, ...] = (), seen: str = "", joined: tuple[str, ...] = ()) -> ScienceState:
     """A kitchen with these things."""
     room = write_room("kitchen", [*lines, DOOR])
-    return replace(HERE, look=room, looks=(room,), inventory=inventory, seen=seen)
+    return replace(HERE, look=room, looks=(room,), inventory=inventory, seen=(seen,) if seen else (), joined=joined)
 
 
-def test_of_several_things_of_a_name_nothing_is_certain() -> None:
-    cups = seeing(
-        "a wood cup (containing red paint)", "a wood cup (containing blue paint)", "a stove, which is turned off"
-    )
-    for command in ("connect stove to paint", "focus on paint", "move cup to stove"):
-        assert {*DOMAIN.effects(command, DOMAIN.ground(cups)).values()} == {None}, command
-    assert {*DOMAIN.effects("connect paint on wood cup to stove", DOMAIN.ground(cups)).values()} == {None}
-    assert {*DOMAIN.effects("connect stove to red paint", DOMAIN.ground(cups)).values()} == {True}
+TABLE = "a table. On the table is: a red wire, a blue light bulb, which is off."
+PLANE = "an inclined plane with a wood surface, with:  a {} approximately 37% down the plane, a stopwatch"
+ON_PLANE = Predicate("in", ("brick", "inclined plane with a wood surface"))
+JAR = "a glass jar (containing a substance called sodium chloride)"
+TITLE = "instructions to make soapy water"
+AWAY = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
+BURNING = KITCHEN.replace("A door to", "a chair (on fire)\n\tA door to", 1)
+STANDS = Predicate("stands", ("stove", "kitchen"))
+CARRIED = ("a table. On the table is:", "a glass cup (containing nothing)")
+BOOK = replace(HERE, focused=("book (The Foundations of the Origin of Species)",))
+BLOCK = seeing("an inclined plane E, with:  a wood block at the top of the plane")
+ON_E = Predicate("in", ("block", "inclined plane e"))
 
 
-def test_a_book_is_focused_on_whatever_its_title() -> None:
-    here = replace(HERE, focused=("book (The Foundations of the Origin of Species)",))
-    assert DOMAIN.ground(here)[Predicate("focused", ("book",))] is True
+@pytest.mark.parametrize(
+    ("state", "thing", "there"),
+    [
+        pytest.param(seeing(TABLE), "blue light bulb", True, id="contents"),
+        pytest.param(seeing(TABLE), "table containing red wire", True, id="called-by-its-contents"),
+        pytest.param(seeing(TABLE), "red light bulb", None, id="words-of-several-contents-make-up-no-name"),
+        pytest.param(seeing(PLANE.format("brick")), "stopwatch", True, id="on-a-plane"),
+        pytest.param(seeing(PLANE.format("brick")), "brick", True, id="first-on-a-plane"),
+        pytest.param(seeing(PLANE.format("brick")), ON_PLANE, True, id="in-a-plane"),
+        pytest.param(BLOCK, ON_E, True, id="at-the-top-of-a-plane"),
+        pytest.param(BOOK, Predicate("focused", ("book",)), True, id="a-book-whatever-its-title"),
+        pytest.param(seeing(JAR, seen="sodium chloride"), "sodium chloride", None, id="out-of-reach-in-a-jar"),
+        pytest.param(seeing(JAR), "glass jar containing sodium chloride", True, id="a-jar-with-its-contents"),
+        pytest.param(seeing(f"A recipe titled {TITLE}", seen=f"recipe titled {TITLE}"), "soapy water", None,
+                     id="a-recipe-is-not-what-it-makes"),
+        pytest.param(seeing(f"A recipe titled {TITLE}"), "recipe", True, id="a-recipe"),
+        pytest.param(seeing(f"A recipe titled {TITLE}"), TITLE, True, id="a-recipe-by-its-title"),
+        pytest.param(seeing("a sink, which is turned off", seen="drain"), "drain", None, id="a-drain-not-listed"),
+        pytest.param(seeing("a toilet. In the toilet is: A drain, which is closed"), "drain", True, id="a-drain"),
+        pytest.param(seeing("a desk. On the desk is: a drawer.", seen="pea plant"), "pea plant", None,
+                     id="a-drawer-may-hold-it"),
+        pytest.param(seeing(PLANE.format("table"), seen="pea plant"), "pea plant", None, id="so-may-a-table"),
+        pytest.param(seeing("a desk. On the desk is: nothing.", seen="pea plant"), "pea plant", False,
+                     id="nothing-holds-it"),
+        pytest.param(seeing("a stove", inventory=CARRIED, seen="orange"), Predicate("in", ("orange", "table")), None,
+                     id="where-a-carried-table-ends-is-not-known"),
+        pytest.param(AWAY, STANDS, True, id="what-stands-in-another-room"),
+        pytest.param(replace(AWAY, looks=(BURNING, HALL)), STANDS, None, id="nothing-stands-in-a-house-on-fire"),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_what_is_seen(state: ScienceState, thing: str | Predicate, there: bool | None) -> None:
+    known = DOMAIN.ground(state)
+    asked = reach(thing) if isinstance(thing, str) else thing
+    assert known.get(asked) is there
+    assert (asked in known) == (there is not None)
 
 
-def test_what_grows_may_have_another_name_where_it_is_put() -> None:
-    effects = DOMAIN.effects("move adult bee to bathtub", DOMAIN.ground(HERE))
-    assert effects[Predicate("in", ("adult bee", "bathtub"))] is None
+CUPS = seeing("a wood cup (containing red paint)", "a wood cup (containing blue paint)", "a stove, which is turned off")
+CLAMP = "connect battery cathode to blue wire terminal {}"
+WIRED = seeing(
+    "a battery", "a blue wire", "a red wire", joined=("connect terminal 1 on blue wire to red wire terminal 2",)
+)
 
 
-def test_a_terminal_takes_one_wire() -> None:
-    command = "connect battery cathode to blue wire terminal 1"
-    free = seeing("a battery", "a blue wire", "a red wire")
-    wired = replace(free, joined=("connect terminal 1 on blue wire to red wire terminal 2",))
-    assert {*DOMAIN.effects(command, DOMAIN.ground(free)).values()} == {True}
-    assert {*DOMAIN.effects(command, DOMAIN.ground(wired)).values()} == {None}
-    other = "connect battery cathode to blue wire terminal 2"
-    assert {*DOMAIN.effects(other, DOMAIN.ground(wired)).values()} == {True}
-
-
-def test_what_is_in_a_glass_jar_may_be_out_of_reach() -> None:
-    known = DOMAIN.ground(
-        seeing("a glass jar (containing a substance called sodium chloride)", seen=("sodium chloride",))
-    )
-    assert reach("sodium chloride") not in known
-    assert known[reach("glass jar containing sodium chloride")] is True
-
-
-def test_a_recipe_is_not_called_by_what_it_makes() -> None:
-    recipe = "A recipe titled instructions to make soapy water"
-    known = DOMAIN.ground(seeing(recipe, seen=("recipe titled instructions to make soapy water",)))
-    assert reach("soapy water") not in known
-    assert known[reach("recipe")] is known[reach("instructions to make soapy water")] is True
-
-
-def test_a_drain_may_be_there_where_none_is_listed() -> None:
-    assert reach("drain") not in DOMAIN.ground(seeing("a sink, which is turned off", seen=("drain",)))
-    assert DOMAIN.ground(seeing("a toilet. In the toilet is: A drain, which is closed"))[reach("drain")] is True
-
-
-def test_a_drawer_may_hold_what_is_not_listed() -> None:
-    assert reach("pea plant") not in DOMAIN.ground(seeing("a desk. On the desk is: a drawer.", seen=("pea plant",)))
-    plane = "an inclined plane with a wood surface, with:  a table approximately 34% down the plane"
-    assert reach("pea plant") not in DOMAIN.ground(seeing(plane, seen=("pea plant",)))
-    assert DOMAIN.ground(seeing("a desk. On the desk is: nothing.", seen=("pea plant",)))[reach("pea plant")] is False
-
-
-def test_where_the_lines_of_a_carried_table_end_is_not_known() -> None:
-    carried = seeing(
-        "a stove", inventory=("a table. On the table is:", "a glass cup (containing nothing)"), seen=("orange",)
-    )
-    assert Predicate("in", ("orange", "table")) not in DOMAIN.ground(carried)
-
-
-def test_nothing_stands_for_sure_in_a_house_on_fire() -> None:
-    away = replace(HERE, look=HALL, looks=(KITCHEN, HALL), visited=("kitchen", "hallway"))
-    stands = Predicate("stands", ("stove", "kitchen"))
-    assert DOMAIN.ground(away)[stands] is True
-    burning = KITCHEN.replace("A door to", "a chair (on fire)\n\tA door to", 1)
-    assert stands not in DOMAIN.ground(replace(away, looks=(burning, HALL)))
+@pytest.mark.parametrize(
+    ("state", "command", "thing", "certain"),
+    [
+        pytest.param(HERE, "pick up juvenile parrot", "juvenile parrot", None, id="it-grows-once-picked-up"),
+        pytest.param(HERE, "pick up metal pot", "metal pot", True, id="a-pot-does-not"),
+        pytest.param(HERE, "move adult bee to bathtub", Predicate("in", ("adult bee", "bathtub")), None,
+                     id="it-grows-where-it-is-put"),
+        pytest.param(CUPS, "connect stove to paint", "", None, id="several-contents-of-a-name"),
+        pytest.param(CUPS, "focus on paint", "", None, id="focus-on-one-of-several"),
+        pytest.param(CUPS, "move cup to stove", "", None, id="several-things-of-a-name"),
+        pytest.param(CUPS, "connect paint on wood cup to stove", "", None, id="in-one-of-several"),
+        pytest.param(CUPS, "connect stove to red paint", "", True, id="one-of-the-name"),
+        pytest.param(replace(WIRED, joined=()), CLAMP.format(1), "", True, id="a-free-terminal"),
+        pytest.param(WIRED, CLAMP.format(1), "", None, id="a-terminal-takes-one-wire"),
+        pytest.param(WIRED, CLAMP.format(2), "", True, id="the-other-terminal"),
+    ],
+)  # fmt: skip
+def test_which_effects_are_certain(
+    state: ScienceState, command: str, thing: str | Predicate, certain: bool | None
+) -> None:
+    """Of one thing, or all of them where none is named."""
+    effects = DOMAIN.effects(command, DOMAIN.ground(state))
+    asked = reach(thing) if isinstance(thing, str) else thing
+    assert ({effects[asked]} if thing else {*effects.values()}) == {certain}
 
 
 def test_a_command_is_split_at_the_word_that_no_name_has() -> None:
     command = read_command("dunk flower pot 1 into banana seed in cup")
-    assert command is not None
     assert command.things == ("flower pot 1", "banana seed in cup")
-    assert DOMAIN.ground(seeing("an inclined plane E, with:  a wood block at the top of the plane"))[
-        Predicate("in", ("block", "inclined plane e"))
-    ]

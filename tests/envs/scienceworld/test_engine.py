@@ -35,7 +35,6 @@ print(engine.process_id(), flush=True)
 def child(then, folder=None, env=None):
     code, pipe = CHILD.format(then=then), subprocess.PIPE
     started = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
-    assert started.stdout is not None
     return started, int(started.stdout.readline())
 
 

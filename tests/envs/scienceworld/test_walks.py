@@ -14,11 +14,7 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
 
 def walked(task: str, variations: int, steps: int, seed: int) -> int:
-    """Walk, and return how many steps were taken.
-
-    Raises:
-        AssertionError: A declaration was contradicted.
-    """
+    """Walk, and return how many steps were taken."""
     train, count = list(all_tasks()[task].split("train")), 0
     for variation in random.Random(seed).sample(train, min(variations, len(train))):
         for _, found in walk(task, variation, steps, seed):

@@ -6,19 +6,20 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.search import Index, Passage, SearchError, bm25, dense, hybrid
 from envs.search.retrieval import Bm25, Hybrid, words
 from tests.envs.search.helpers import PASSAGES, ScriptedDense, scripted_hybrid
+from tests.profiles import examples
 
 WORDS = ("ada", "born", "tarn", "mayor", "otto", "lind", "bees", "sea", "holm", "the")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 CORPORA = st.lists(TEXTS, min_size=1, max_size=8).map(
     lambda texts: tuple(Passage(f"p{i}", texts[0].split()[0].title(), text) for i, text in enumerate(texts))
 )
-FEW = settings(max_examples=25, deadline=None)
+FEW = examples(25)
 
 
 def okapi(passages: Sequence[Passage], query: str, k1: float = 1.5, b: float = 0.75) -> list[float]:

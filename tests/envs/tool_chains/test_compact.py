@@ -37,7 +37,6 @@ def test_a_request_is_a_choice_among_types_and_read_back() -> None:
     assert isinstance(form, ReadingFormat)
     state = as_typed(env.reset(0).data)
     request = form.project_request(state)
-    assert request is not None
     assert isinstance(request.constraint, OneOf)
     assert len(request.constraint.options) == len(env.goals) == len(set(request.constraint.options))
     wanted = [form.read_project(state, option).wanted for option in request.constraint.options]

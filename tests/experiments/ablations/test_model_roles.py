@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -29,6 +29,7 @@ from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, LedgerEvent, TraceWriter
 from tape.world import World
 from tape.world.scripted import ScriptedPlayer
+from tests.profiles import examples
 from tests.tape.engine.roles import Weighing, context, options
 from tests.tape.tools.helpers import TOOLS, obtained, program
 
@@ -52,7 +53,7 @@ def test_a_predicted_cost_is_the_expected_one_rounded_up() -> None:
     assert options(lm.requests[1]) == ("$0", "$0.000001")
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10**7), st.lists(st.floats(0, 1), min_size=9, max_size=9))
 def test_no_prediction_is_above_the_declared_worst_case(worst: int, weights: list[float]) -> None:
     lm = Weighing(lambda request, count: weights[:count])
@@ -143,7 +144,7 @@ def test_what_no_longer_fits_at_its_worst_is_planned_again_and_not_executed() ->
     assert result.detail.endswith(", by predicted costs")
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from(["$0", "$0.0125", "$0.05"]))
 def test_whatever_is_predicted_nothing_is_executed_that_does_not_fit_at_its_worst(cents: list[int], cost: str) -> None:
     result, trace = looking(cents, cost, ablations={"cost_model": BY_LM})
@@ -208,7 +209,7 @@ def test_an_unreadable_answer_merges_nothing_and_counts() -> None:
     assert (merger.key("a"), merger.key("b"), roles.malformed) == ("a", "b", 1)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.text(st.sampled_from("ab 1"), max_size=9), max_size=12), st.randoms(use_true_random=False))
 def test_nodes_are_states_that_came_before_and_stay(states: list[str], chance: random.Random) -> None:
     merger = LmMerger(context(ScriptedLM(lambda request, sample: chance.choice(options(request)))))

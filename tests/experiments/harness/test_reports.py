@@ -100,7 +100,6 @@ def test_where_tape_loses_the_summary_reports_it(tmp_path: Path) -> None:
 def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
     file, found = tmp_path / "list.json", measured("headline", tmp_path / "run", best)
     first = register.entry(found)
-    assert first is not None
     assert (first["study"], first["sets"], first["complete"]) == ("headline", [HARD], True)
     assert (first["engine"], first["source"]) == (register.ENGINE, found.directory.versions()["sources"])
     assert first["solved"][f"{HARD} / nano-750 / {TAPE.label}"] == [6, 6]

@@ -50,7 +50,6 @@ def test_a_short_training_writes_a_folder_that_speaks_the_format_of_its_family(
     prompt_format = environment.prompt_format(lm.prompt_format)
     state = environment.domain.project(environment.reset(0))
     request = prompt_format.project_request(state)
-    assert request is not None
     assert isinstance(request.prompt, str)
     assert lm.prompt_tokens(request) == len(request.prompt.split())
     [read] = asyncio.run(lm.generate([replace(request, n=4, temperature=1.0)]))

@@ -94,11 +94,7 @@ def exact(value: float) -> Fraction:
 
 
 def brute_force(task: Task) -> Truth:
-    """The truth about a task.
-
-    Raises:
-        TooManyError: If it is not small.
-    """
+    """The truth about a task."""
     counted = _Exact(task.problem)
     if counted.target not in reached(counted.source, [[head for _, head, _, _ in row] for row in counted.out]):
         return Truth(Ending.UNREACHABLE)

@@ -89,7 +89,6 @@ def test_limits_that_nothing_keeps() -> None:
 def test_as_much_as_one_likes() -> None:
     edges = [(0, 1, {"cost": 1, "t": 1, "u": 1}), (1, 0, {"cost": 1, "t": 1, "u": 0})]
     explanation = shortest_path(edges, 0, 1, {"t": (4, None), "u": 1}).explanation
-    assert explanation is not None
     assert [(need.limit, need.alone, need.least) for need in explanation.needs] == [
         ("t", None, 1),
         ("u", 1, 3),
@@ -136,7 +135,6 @@ def test_time_that_is_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         return Found(Ending.OUT_OF_TIME, [], None, 0, 0.0)
 
     monkeypatch.setattr(solving, "search", slow)
-    assert path.explanation is not None
     assert path.explanation.text().splitlines() == [
         "Whether more time alone would do is open.",
         "Whether more usd alone would do is open.",
@@ -147,6 +145,5 @@ def test_time_that_is_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_amounts_of_nodes_count() -> None:
     problem = RcspProblem(2, [0], [1], [1], [[2]], node_use=[[3], [4]], upper=[8])
     explanation = shortest_path(problem).explanation
-    assert explanation is not None
     assert explanation.needs[0].least == 9
     assert shortest_path(problem, limits={"r0": 9}).status is Status.OPTIMAL

@@ -93,7 +93,6 @@ def of_an_answer(charge: Any) -> None:
     }
     meter = Meter()
     meter.take({"model": MODEL, "usage": usage})
-    assert meter.usage is not None
     meter.usage.settle(charge)
 
 

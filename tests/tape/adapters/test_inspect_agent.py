@@ -60,7 +60,6 @@ def test_a_sample_whose_budget_is_spent_ends_and_its_log_holds_the_limit(as_what
     truth, guard = truth_of(*[quick()] * 9), guard_of("calls=9")
     solver = as_what(bounded_agent(guard, tools_of(truth), budget="calls=2"))
     for sample in samples(solver, scripted(truth), tmp_path, 2):  # each has two calls of the nine of all
-        assert sample.limit is not None
         assert (sample.limit.type, sample.limit.limit) == ("custom", 2)
         assert answers_of(sample.messages) == ["quick found it"] * 2
     assert truth.spent["calls"] == 4

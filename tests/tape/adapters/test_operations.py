@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tape import Budget, ReactAgent, TapeAgent
@@ -25,6 +25,7 @@ from tape.trace import (
     ReplannedEvent,
     StartedEvent,
 )
+from tests.profiles import examples
 from tests.tape.agents.cleaning import CAPS, Cleaning, obedient, stubborn
 from tests.tape.show.view_runs import acted, asked, episode, graph, selected
 
@@ -137,7 +138,7 @@ MIDDLE: list[Event] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(st.sampled_from(MIDDLE), st.integers(-3, 5)), max_size=25), st.booleans())
 def test_they_nest_and_lose_nothing_whatever_comes(middle: list[tuple[Event, int]], finishes: bool) -> None:
     """Any events in any order, with a clock that may go back."""

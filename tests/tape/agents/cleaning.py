@@ -20,12 +20,7 @@ CAPS = Budget.of(usd="0.05", steps=9)
 
 
 class Cleaning:
-    """Tools that note what is done.
-
-    Attributes:
-        done: The calls that were made, in order.
-        tools: The tools.
-    """
+    """Tools that note what is done."""
 
     def __init__(self) -> None:
         self.done: list[str] = []

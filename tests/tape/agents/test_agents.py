@@ -113,18 +113,6 @@ def test_a_run_wide_ledger_caps_all_episodes_together() -> None:
     assert run.used["steps"] == 4
 
 
-@pytest.mark.parametrize("garbage", ["", "banana", " X Y", " R R banana", " ->" * 200, "\x00", " U" * 500])
-@pytest.mark.parametrize("agent", [TapeAgent, OpenLoopAgent])
-def test_malformed_answers_are_counted_and_survived(garbage: str, agent: type[TapeAgent]) -> None:
-    result, _ = play(model=Stubborn(garbage), agent=agent, steps=6)
-    assert not result.budget_violations
-    assert result.steps <= 6
-    readable = garbage.startswith((" R", " U"))
-    expected = ("failure", "infeasible", "budget:steps", "replan_limit", "invalid_output", "success")
-    assert result.end_state in expected if readable else result.end_state == "no_plan"
-    assert result.malformed > 0
-
-
 class Stubborn(SimulatedModel):
     """Answers every request of some roles with the same words."""
 
@@ -255,7 +243,7 @@ def test_broken_environments_and_scorers_end_the_episode_not_the_run() -> None:
     assert Unscorable(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 5)).end_state == "solver_error"
 
 
-def test_an_unknown_cost_or_price_under_a_cap_is_refused_at_the_start() -> None:
+def test_an_unknown_cost_under_a_cap_is_refused_at_the_start() -> None:
     class Metered(SokobanEnvironment):
         def __init__(self) -> None:
             super().__init__(CORRIDOR, 5)
@@ -266,10 +254,6 @@ def test_an_unknown_cost_or_price_under_a_cap_is_refused_at_the_start() -> None:
         TapeAgent(model).run(Metered(), budget=Budget.of(usd=1))
     assert not model.requests
     assert TapeAgent(model).run(Metered()).success
-    model = ScriptedLM([""], prompt_format="compact", price=None)
-    with pytest.raises(UnknownCostError, match="price of scripted"):
-        play(model=model, budget=Budget.of(usd=1))
-    assert not model.requests
 
 
 def test_an_option_that_there_is_not_is_named() -> None:

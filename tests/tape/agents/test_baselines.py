@@ -110,15 +110,6 @@ def asked(model: SimulatedModel, role: str) -> list[Request]:
     return [request for request in model.requests if request.role == role]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_perfect_model_solves_the_level_with_any_agent(agent: type[TapeAgent]) -> None:
-    assert load("tape.agents", agent.name) is agent
-    for level, steps in ((CORRIDOR, 3), (ROOM, 6)):
-        result, _ = play(level=level, steps=steps, agent=agent)
-        assert (result.end_state, result.mismatches, result.malformed) == ("success", 0, 0)
-        assert result.used["steps"] == result.steps == len(result.actions)
-
-
 @given(
     agent=st.sampled_from(AGENTS),
     ablation=st.sampled_from(ABLATIONS),

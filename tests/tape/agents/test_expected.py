@@ -79,7 +79,6 @@ def test_each_step_says_how_likely_the_rest_fits_and_a_proof_ends_the_episode() 
     assert rest.least < rest.low < rest.mean < rest.high < rest.most
     assert (told[-1].verdict, told[-1].probability, told[-1].rest) == ("nothing_fits", 0, {})
     assert result.end_state == "infeasible"
-    assert result.explanation is not None
     assert result.explanation["least"]["seconds"] > 2.6
     assert "even if every step takes the least that is declared" in result.detail
     assert f"after {told[-1].step} step" in result.detail

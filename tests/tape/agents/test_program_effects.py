@@ -41,7 +41,6 @@ def played(post: Post, write: Callable[[str], str], asked: list[ApprovalRequest]
         return write(helpers.asked(request))
 
     def approve(request: ApprovalRequest) -> bool:
-        assert asked is not None
         asked.append(request)
         return True
 

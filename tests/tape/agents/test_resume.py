@@ -17,54 +17,21 @@ from tape import Approval, Budget, Ledger, TapeAgent
 from tape.agents.base import Agent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.stream import EpisodeStream
 from tape.cli.main import main
 from tape.errors import ConfigError, ResumeError, TraceError, UnfinishedCallError
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
-from tape.tools import ToolEnvironment, tool
+from tape.tools import ToolEnvironment
 from tape.trace import ResumedEvent, TraceWriter, read_trace
 from tests.places import ROOT
 from tests.tape.agents.kill_sweep import PEOPLE
+from tests.tape.agents.mailing import LOOK, PLAN, SEND, TOOLS, agent, env, look, made
 from tests.tape.tools.helpers import obtained
-
-LOOK, SEND = 'seen = look("home")', 'sent = send("ann")'
-PLAN = f"{LOOK}\n{SEND}\nanswer(sent if seen else None)"
-made: list[str] = []
-
-
-@tool(usd="0.02", pure=True)
-def look(place: str) -> str:
-    """Look at a place."""
-    made.append(f"look {place}")
-    return f"{place} is fine"
-
-
-@tool(usd="0.01", destructive=True)
-def send(to: str) -> str:
-    """Send a mail."""
-    made.append(f"send {to}")
-    if made.count("stop") and made.remove("stop") is None:
-        raise KeyboardInterrupt
-    return f"sent to {to}"
-
-
-TOOLS = [look, send]
 
 
 @pytest.fixture(autouse=True)
 def nothing_made() -> None:
     made.clear()
-
-
-def agent(**settings: Any) -> TapeAgent:
-    return TapeAgent(
-        ScriptedLM([PLAN] * 60), **{"ablations": {"extend": 0}, "scorer": "declared", "num_plans": 2} | settings
-    )
-
-
-def env(budget: str = "$0.10, 9 steps") -> ToolEnvironment:
-    return ToolEnvironment("Tell ann.", TOOLS, budget=budget)
 
 
 def sweep(folder: Path, first: int, step: int) -> list[dict[str, Any]]:
@@ -361,46 +328,6 @@ def test_any_agent_resumes(tmp_path: Path, kind: type[Agent]) -> None:
     assert result.steps == 3
 
 
-def test_events_are_read_while_it_is_played() -> None:
-    stream = agent().stream(env())
-    assert isinstance(stream, EpisodeStream)
-    with pytest.raises(ConfigError, match="no result yet"):
-        _ = stream.result
-    types = []
-    for event in stream:
-        types.append(event.type)
-        if event.type == "walk_selected":
-            assert event.reasons == (
-                "labelling (OPTIMAL) selected a path with the objective 398.000, which takes at most "
-                "3 steps of 9 steps, $0.03 of $0.10"
-            )
-        if event.type == "call_begun" and event.step == 0:
-            assert made == []
-        if event.type == "call_ended" and event.step == 1:
-            assert made == ["look home", "send ann"]
-    assert types[0] == "started"
-    assert types[-1] == "finished"
-    assert {"plans_sampled", "graph_folded", "walk_selected", "call_begun", "call_ended"} <= {*types}
-    assert stream.result.success
-    made.clear()
-    for event in agent().stream(env()):
-        if event.type == "generated":
-            break
-    assert made == []
-
-
-def test_events_are_read_in_a_running_loop() -> None:
-    asyncio.run(_read_in_a_loop())
-
-
-async def _read_in_a_loop() -> None:
-    stream = agent().stream(env())
-    with pytest.raises(ConfigError, match="async for"):
-        next(iter(stream))
-    assert [event.type async for event in stream][-1] == "finished"
-    assert stream.result.answer == "sent to ann"
-
-
 def test_fifty_agents_in_one_loop_each_keep_their_cap_and_go_on(tmp_path: Path) -> None:
     async def play(number: int) -> tuple[str, str]:
         trace, budget = tmp_path / f"{number}.jsonl", "$0.02, 9 steps" if number % 2 else "$0.10, 9 steps"
@@ -415,16 +342,3 @@ def test_fifty_agents_in_one_loop_each_keep_their_cap_and_go_on(tmp_path: Path) 
 
     assert asyncio.run(all_of_them()) == [("success", "success"), ("infeasible", "success")] * 25
     assert sorted(made) == ["look home"] * 50 + ["send ann"] * 50
-
-
-def test_in_ipython_events_are_read_and_a_result_is_shown() -> None:
-    shells = pytest.importorskip("IPython.core.interactiveshell")
-    shell = shells.InteractiveShell.instance()
-    shell.user_ns |= {"agent": agent(), "env": env()}
-    read = "stream = agent.stream(env)\n[event.type async for event in stream][-1]"
-    cells = [read, "stream.result", "agent.run(env).answer"]
-    outputs = [shell.run_cell(cell, store_history=False) for cell in cells]
-    assert [output.error_in_exec for output in outputs] == [None] * 3
-    assert (outputs[0].result, outputs[2].result) == ("finished", "sent to ann")
-    assert "<svg" in outputs[1].result._repr_html_() or "<img" in outputs[1].result._repr_html_()
-    shells.InteractiveShell.clear_instance()

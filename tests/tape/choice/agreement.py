@@ -151,12 +151,7 @@ def by_problem(given: Graph, form: PlanGraph, expected: list[Found], *, magnitud
 
 
 def sweep(seeds: range, *, magnitudes: bool = False) -> Counter[str]:
-    """Check two instances a seed, a graph and lists; counts what they were.
-
-    Args:
-        seeds: The seeds.
-        magnitudes: The values are of magnitudes far apart.
-    """
+    """Check two instances a seed, a graph and lists; counts what they were."""
     kinds: Counter[str] = Counter()
     for seed in seeds:
         try:

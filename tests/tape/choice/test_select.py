@@ -1,23 +1,17 @@
-import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
 
-from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, schedule, select, select_in, solve
+from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, schedule, select, select_in
 from tape.choice import ranking
-from tape.cli import main
 from tape.errors import GraphError
-from tests.tape.choice.agreement import counts
-from tests.tape.choice.instances import KINDS
-from tests.tape.choice.instances import graph as random_graph
 
 PLANS = [["search", "read", "write"], ["ask_expert", "write"], ["write"]]
 COST = {
@@ -335,36 +329,6 @@ def test_no_goal_can_be_reached() -> None:
     choice = select_in(graph, start="a", goals=["c"])
     assert not choice
     assert "No goal can be reached from 'a'" in str(choice.why)
-
-
-def test_the_command_line_and_path_problem_give_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    solved = 0
-    for seed in range(80):
-        given = random_graph(seed)
-        if "gold" in given.caps:  # the command line knows declared resources only
-            continue
-        path, graph = tmp_path / "graph.json", given.plan_graph()
-        graph.save(path, start=given.start)
-        budget = ",".join(f"{kind}={amount}" for kind, amount in given.caps.items())
-        code = main(["solve", str(path), "--budget", budget, "--json"])
-        out = capsys.readouterr().out
-        try:
-            choice = select_in(PlanGraph.load(path), start=given.start, budget=given.caps)
-            problem, ids = graph.path_problem(given.start, counts(given.caps))
-        except GraphError:
-            assert (code, out) == (2, "")
-            continue
-        answer, solution = json.loads(out), solve(problem)
-        assert code == (0 if choice else 1)
-        assert answer["objective"] == (None if choice.value is None else pytest.approx(choice.value))
-        assert [step["action"] for step in answer["walk"]] == [graph.edge(ids[edge]).action for edge in solution.edges]
-        used = problem.named(solution.consumption)
-        assert answer["consumption"] == {kind: float(Decimal(n).scaleb(-KINDS[kind])) for kind, n in used.items()}
-        if not choice and choice.why.least:
-            least = {need["limit"]: need["least"] for need in answer["explanation"]["budgets"]}
-            assert least == {kind: amount and float(amount) for kind, amount in choice.why.least.items()}
-        solved += 1
-    assert solved > 25
 
 
 def test_numpy_is_all_that_it_needs() -> None:

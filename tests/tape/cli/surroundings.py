@@ -266,7 +266,6 @@ class Places:
         ):  # fmt: skip
             os.close(told)
             yield program, statuses
-            assert program.stdin is not None
             program.stdin.close()
 
     def _copied(self, words: Sequence[str], copies: tuple[subprocess.Popen[bytes], IO[bytes]]) -> Came:

@@ -39,11 +39,11 @@ MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
     "imports": ("run", lambda running: running.guards() and time.sleep(0.3) is None),
     "loading": ("run", lambda running: "loading" in running.err),
     "playing": ("run", plays),
-    "workers start": ("workers", lambda running: "loading" in running.err and time.sleep(2) is None),
+    "workers start": ("workers", lambda running: "loading" in running.err and time.sleep(1) is None),
     "workers play": ("workers", plays),
-    "solving": ("solve", lambda running: running.guards() and time.sleep(2) is None),
+    "solving": ("solve", lambda running: running.guards() and time.sleep(1) is None),
     "a worker starts": ("solve apart", has_worker),
-    "a worker solves": ("solve apart", lambda running: has_worker(running) and time.sleep(2) is None),
+    "a worker solves": ("solve apart", lambda running: has_worker(running) and time.sleep(1) is None),
 }
 
 

@@ -112,7 +112,6 @@ def _ours(key: str, listed: Listed) -> Decimal | None:
         return None
     kind = KINDS[match["rate"]]
     price = listed.price(marks=("1h" if match["hour"] else "5m") if kind == "written" else "")
-    assert price is not None
     price = price.at(int(match["above"] or 0) * 1000 + 1)
     if kind in ("completion", "call"):
         return Decimal(getattr(price, kind))

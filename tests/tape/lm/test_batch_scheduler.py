@@ -35,13 +35,7 @@ def moves(count: int, seed: int = 0, n: int = 1, prompt: str = START, **options:
 
 
 class Seen:
-    """The passes of the tiny model, from now on.
-
-    Attributes:
-        passes: The new tokens of every pass, tree by tree.
-        before: Called before every pass.
-        after: Called after it.
-    """
+    """The passes of the tiny model, from now on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.passes: list[list[list[int]]] = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("llguidance")
@@ -20,6 +20,7 @@ from tape.lm import outlines_engine
 from tape.lm.base import Constraint, OneOf, Regex
 from tape.lm.constraints import to_pattern
 from tape.lm.outlines_engine import ConstraintCompiler, written_so
+from tests.profiles import examples
 
 SIZE = 49_152
 
@@ -122,7 +123,7 @@ patterns = st.sampled_from(
 
 
 @given(choices, patterns, st.randoms(use_true_random=False))
-@settings(max_examples=15)
+@examples(15)
 def test_every_option_can_be_written_with_jumps_and_what_is_written_matches(
     asked: OneOf, pattern: str, rng: random.Random
 ) -> None:

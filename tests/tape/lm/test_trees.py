@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BloomConfig, BloomForCausalLM, GemmaConfig, LlamaConfig, LlamaForCausalLM, MistralConfig
 from transformers.models.gemma import GemmaForCausalLM
@@ -20,6 +20,7 @@ from tape.lm.base import Completion, Constraint, Forced, OneOf, Regex, Request
 from tape.lm.transformers_lm import TransformersLM
 from tape.lm.transformers_trees import read_trees, shape_of
 from tape.lm.trees import BLOCK, Feed, PrefixStore, Shape, Tree
+from tests.profiles import examples
 from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
 
 START = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
@@ -55,7 +56,7 @@ requests = st.builds(
 
 
 @given(asked=st.lists(requests, min_size=1, max_size=5))
-@settings(max_examples=25)
+@examples(25)
 def test_greedy_answers_are_those_without_trees(asked: list[Request]) -> None:
     ours, theirs = (asyncio.run(lm.generate(asked)) for lm in (tiny_lm(), plain_lm()))
     for mine, other in zip(ours, theirs, strict=True):
@@ -64,7 +65,7 @@ def test_greedy_answers_are_those_without_trees(asked: list[Request]) -> None:
 
 
 @given(prompt=prompts, options=st.lists(st.sampled_from([" U", " D L", " L R U", " invalid"]), min_size=1, unique=True))
-@settings(max_examples=15)
+@examples(15)
 def test_scores_of_options_are_those_without_trees(prompt: str, options: list[str]) -> None:
     asked = [Request(prompt, 4, OneOf(tuple(options))), Request(START, 4, OneOf((" U", " D")))]
     ours, theirs = (asyncio.run(lm.score_options(asked)) for lm in (tiny_lm(), plain_lm()))
@@ -127,7 +128,7 @@ tokens = st.lists(st.integers(0, 2), min_size=1, max_size=6 * BLOCK)
 
 
 @given(st.lists(tokens, min_size=1, max_size=12), st.integers(0, 6))
-@settings(max_examples=50)
+@examples(50)
 def test_the_store_gives_back_what_was_read_and_no_more_than_fits(read: list[list[int]], room: int) -> None:
     shape = Shape(1, 1, 1)
     store = PrefixStore(room * BLOCK * shape.bytes)

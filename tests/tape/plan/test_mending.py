@@ -46,7 +46,6 @@ def test_the_list_that_lacks_a_name_is_shown_beside_the_one_that_has_it() -> Non
 def test_a_record_that_is_gone_over_names_the_tools_that_give_lists() -> None:
     program = read("row = query('a')\nanswer([one['n'] for one in row])", WORDS)
     failure = unfold(program, WORDS, in_order([{"n": 1}])).failure
-    assert failure is not None
     assert failure.why == NO_LIST
     assert hint(failure.why, "", WORDS) == "a tool that gives a list is query_all"
     assert not hint(NO_LIST, "", Vocabulary.of(WORDS.tools["query"]))

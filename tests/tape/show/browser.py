@@ -32,11 +32,7 @@ def _browser() -> str | None:
 
 
 class Browser:
-    """A window, and what a person does in it.
-
-    Args:
-        driver: Selenium's.
-    """
+    """A window, and what a person does in it."""
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver

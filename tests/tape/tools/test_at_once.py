@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
 from tape.testing.line import Line, LineModel
-from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
+from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, InfeasibleEvent, LedgerEvent, ScheduledEvent, read_trace
 from tests.tape.tools.helpers import Calls, asked, program, script
+from tests.tape.tools.meeting import Meeting
 
 CHAIN: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": "#2"}), ("d", {"x": "#1", "y": "#3"})]
 """``c`` needs ``b`` alone, and ``d`` both."""
@@ -30,67 +30,29 @@ def results(count: int) -> list[str]:
     return [f"#{number}" for number in range(1, count + 1)]
 
 
-class World:
-    """Tools whose calls wait for each other, so that an end without a clock shows what ran at once.
+class World(Meeting):
+    """The tools a, b, c and d; each returns ten times what it gets, and its second argument more."""
 
-    Args:
-        waits: For a tool the one that must have begun before it returns.
-        fails: Tools that fail, each once.
-        seconds: What the tools declare.
-        changes: Tools that are not pure.
-    """
+    def tools(self, seconds: Mapping[str, float] | None = None) -> list[Tool]:
+        """Each declares its seconds."""
+        return [self._tool(name, (seconds or {}).get(name, 0)) for name in "abcd"]
 
-    def __init__(
-        self,
-        waits: Mapping[str, str] | None = None,
-        fails: Sequence[str] = (),
-        seconds: Mapping[str, float] | None = None,
-        changes: Sequence[str] = (),
-    ) -> None:
-        self.log: list[str] = []
-        self.running = self.most = 0
-        self._waits, self._fails, self._changes = waits or {}, [*fails], changes
-        self._seconds = seconds or {}
-        self._begun: dict[str, asyncio.Event] = {}
-
-    def tools(self) -> list[Tool]:
-        """The tools a, b, c and d; each returns ten times what it gets, and its second argument more."""
-        return [self._tool(name) for name in "abcd"]
-
-    def _tool(self, name: str) -> Tool:
-        @tool(kind=name, pure=name not in self._changes, usd="0.01", seconds=self._seconds.get(name, 0))
+    def _tool(self, name: str, seconds: float) -> Tool:
+        @tool(kind=name, pure=name not in self.changes, usd="0.01", seconds=seconds)
         async def function(x: int, y: int = 0) -> int:
             """Do something."""
-            return await self._run(name, x, y)
+            async with self.call(name, f"{name} {x} {y}"):
+                return 10 * x + y
 
         return function
-
-    async def _run(self, name: str, x: int, y: int) -> int:
-        self.log.append(f"{name} {x} {y}")
-        self.running += 1
-        self.most = max(self.most, self.running)
-        try:
-            self._event(name).set()
-            await asyncio.sleep(0)
-            if name in self._waits:
-                await self._event(self._waits[name]).wait()
-            if name in self._fails:
-                self._fails.remove(name)
-                raise ToolFailedError("broken")
-            return 10 * x + y
-        finally:
-            self.running -= 1
-
-    def _event(self, name: str) -> asyncio.Event:
-        return self._begun.setdefault(name, asyncio.Event())
 
 
 def play(
     world: World, *plans: Calls, budget: str = "$0.04, 9 steps", trace: Path | None = None, parallel: int = 4,
-    answers: Sequence[Any] = (), **run: Any,
+    answers: Sequence[Any] = (), seconds: Mapping[str, float] | None = None, **run: Any,
 ) -> EpisodeResult:  # fmt: skip
     agent = TapeAgent(ScriptedLM(script(*plans, answers=answers)), parallel=parallel, ablations={"score": "ends"})
-    return agent.run(ToolEnvironment("task", world.tools(), budget=budget), trace=trace, **run)
+    return agent.run(ToolEnvironment("task", world.tools(seconds), budget=budget), trace=trace, **run)
 
 
 def test_a_call_begins_when_the_results_that_it_names_are_there() -> None:
@@ -183,17 +145,16 @@ SECONDS = {"a": 5, "b": 1, "c": 3, "d": 1}
 
 
 def test_under_wall_seconds_a_plan_must_end_in_time() -> None:
-    late = play(World(seconds=SECONDS), CHAIN, budget="$0.04, wall_seconds=5.5")
+    late = play(World(), CHAIN, budget="$0.04, wall_seconds=5.5", seconds=SECONDS)
     assert late.end_state == "infeasible"
     assert "with at most 4 calls at once the soonest of the" in late.detail
-    assert late.explanation is not None
     assert late.explanation["least"]["wall_seconds"] >= 6
     assert late.actions == []
-    assert play(World(seconds=SECONDS), CHAIN, budget="$0.04, wall_seconds=60").end_state == "success"
+    assert play(World(), CHAIN, budget="$0.04, wall_seconds=60", seconds=SECONDS).end_state == "success"
 
 
-def test_a_quicker_plan_is_taken_where_the_best_is_too_late(tmp_path: Path) -> None:
-    world = World(seconds={"a": 50, "b": 1})
+def test_a_quicker_plan_is_taken_where_the_best_is_too_late() -> None:
+    tools = World().tools({"a": 50, "b": 1})
     plans = [[("a", {"x": 1})], [("b", {"x": 1})]]
 
     def reply(request: Any, sample: int) -> str:
@@ -202,7 +163,7 @@ def test_a_quicker_plan_is_taken_where_the_best_is_too_late(tmp_path: Path) -> N
         return "right"
 
     agent = TapeAgent(ScriptedLM(reply), parallel=2, ablations={"score": "ends"})
-    result = agent.run(ToolEnvironment("task", world.tools(), budget="$0.04, wall_seconds=20"))
+    result = agent.run(ToolEnvironment("task", tools, budget="$0.04, wall_seconds=20"))
     assert (result.end_state, result.actions[0]) == ("success", "b(x=1)")
 
 
@@ -219,7 +180,7 @@ def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path) ->
 
 def test_trace_and_why_tell_when_calls_ran(tmp_path: Path) -> None:
     trace = tmp_path / "trace.jsonl"
-    play(World(seconds=SECONDS), CHAIN, trace=trace)
+    play(World(), CHAIN, trace=trace, seconds=SECONDS)
     events = [*read_trace(trace)]
     planned, done = [event for event in events if isinstance(event, ScheduledEvent)]
     first = min(call.start for call in planned.calls)
@@ -249,8 +210,8 @@ def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequ
     return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
 
 
-@pytest.mark.parametrize("fails", [[], ["a"]])
-def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None:
+@pytest.mark.parametrize(("fails", "every"), [([], 5), (["a"], 4), pytest.param(["a"], 1, marks=pytest.mark.soak)])
+def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str], every: int) -> None:
     trace = tmp_path / "trace.jsonl"
     plans: list[Calls] = [CHAIN, [("d", {"x": 7, "y": 1})]]
     world = World(fails=fails, waits={"a": "c"})
@@ -258,7 +219,7 @@ def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str]) -> None
     assert whole.answer == (71 if fails else 300)
     lines = trace.read_text().splitlines(keepends=True)
     assert any('"ahead:' in line for line in lines)
-    for cut in range(1, len(lines), 1 if fails else 5):
+    for cut in range(1, len(lines), every):
         result = resumed(trace, lines[:cut], fails, plans)
         assert (result.end_state, result.answer) == ("success", whole.answer), f"cut at line {cut}"
         if '"acted"' in lines[cut - 1]:  # what has begun beside it, and is made again, is paid for twice

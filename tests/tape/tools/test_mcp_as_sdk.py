@@ -103,13 +103,7 @@ POINTS = (
 
 
 def chatty(folder: Path, lines: Sequence[tuple[str, bytes]], calls: Sequence[bytes] = ()) -> Hostile:
-    """A server that writes lines at points of the protocol.
-
-    Args:
-        folder: Where its files are.
-        lines: Points and lines.
-        calls: Answers of the calls; the genuine one where there is none.
-    """
+    """A server that writes lines at points of the protocol."""
     around = {point: b"".join(line + b"\n" for at, line in lines if at == point) for point in POINTS}
     replies = {}
     for method in ("initialize", "tools/list", "tools/call"):

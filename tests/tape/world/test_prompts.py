@@ -31,12 +31,10 @@ def prompts() -> WorldFormat:
 
 
 def text(request: Request | None) -> str:
-    assert request is not None
     return "\n".join(message.content for message in request.prompt)  # type: ignore[union-attr]
 
 
 def admits(request: Request | None, answer: Any) -> bool:
-    assert request is not None
     assert isinstance(request.constraint, JsonSchema)
     return decoded.admits(request.constraint, json.dumps(answer)) == [True]
 

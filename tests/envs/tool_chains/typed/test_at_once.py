@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,54 +13,22 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
-from tape.tools import Tool, ToolFailedError, tool
+from tape.tools import Tool, tool
 from tape.trace import ScheduledEvent, read_trace
+from tests.tape.tools.meeting import Meeting
 
 
-class World:
-    """Two sources and a tool that joins what they give.
-
-    Args:
-        waits: For a source the one that must have begun before it returns, so that no clock decides.
-        fails: Sources that fail, each once.
-        impure: Sources that change something.
-    """
-
-    def __init__(
-        self, waits: Mapping[str, str] | None = None, fails: Sequence[str] = (), impure: Sequence[str] = ()
-    ) -> None:
-        self.log: list[str] = []
-        self.running = self.most = 0
-        self._waits, self._fails, self._impure = waits or {}, [*fails], impure
-        self._begun: dict[str, asyncio.Event] = {}
-
-    async def run(self, name: str) -> str:
-        """Give a source's name."""
-        self.log.append(name)
-        self.running += 1
-        self.most = max(self.most, self.running)
-        try:
-            self._event(name).set()
-            await asyncio.sleep(0)
-            if name in self._waits:
-                await self._event(self._waits[name]).wait()
-            if name in self._fails:
-                self._fails.remove(name)
-                raise ToolFailedError("broken")
-            return name
-        finally:
-            self.running -= 1
-
-    def _event(self, name: str) -> asyncio.Event:
-        return self._begun.setdefault(name, asyncio.Event())
+class World(Meeting):
+    """Two sources and a tool that joins what they give."""
 
     def source(self, name: str, gives: str, usd: str) -> Tool:
         """A tool that takes nothing."""
 
-        @tool(kind=name, takes=(), gives=gives, pure=name not in self._impure, usd=usd, seconds=2)
+        @tool(kind=name, takes=(), gives=gives, pure=name not in self.changes, usd=usd, seconds=2)
         async def function(dice: random.Random) -> str:
             """Give it; what it draws is the same whether it begins in its turn or before."""
-            return f"{await self.run(name)} {dice.random()}"
+            async with self.call(name, name):
+                return f"{name} {dice.random()}"
 
         return function
 
@@ -116,12 +83,13 @@ def test_calls_that_do_not_wait_for_each_other_run_at_once_and_give_what_they_gi
     assert {call.name for call in done.calls} == {"left", "right", "join", "answer"}
 
 
-def test_a_cut_off_episode_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.soak)])
+def test_a_cut_off_episode_goes_on(tmp_path: Path, every: int) -> None:
     fails = ["right"]
     trace = tmp_path / "trace.jsonl"
     whole = play(World(waits={"right": "left"}, fails=fails), trace=trace)
     lines = trace.read_text().splitlines(keepends=True)
-    for cut in range(1, len(lines)):
+    for cut in range(1, len(lines), every):
         trace.write_text("".join(lines[:cut]))
         env = TypedEnvironment(World(fails=fails).tools(), have={}, want="whole")
         result = agent().resume(trace, env, steps_again=True)
@@ -129,7 +97,7 @@ def test_a_cut_off_episode_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_changes_something_runs_alone() -> None:
-    world = World(impure=["left"])
+    world = World(changes=["left"])
     assert play(world).end_state == "success"
     assert world.most == 1
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.tool_chains.typed import PlanningError, cheapest_chains, planner
 from solvers import Status
 from tape.tools import Tool, ToolError, tool
 from tests.envs.tool_chains.typed.goods import HAVE, TOOLS, exhaustive, priced
+from tests.profiles import examples
 
 TYPES = "abcdef"
 
@@ -25,7 +26,7 @@ def nets(draw: st.DrawFn) -> list[Tool]:
     return made
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(nets(), st.lists(st.sampled_from("bcdef"), max_size=2), st.integers(0, 5), st.integers(0, 8))
 def test_the_cheapest_chain_is_the_one_of_an_exhaustive_search(
     tools: list[Tool], at_hand: list[str], steps: int, seconds: int
@@ -50,7 +51,7 @@ def test_the_cheapest_chain_is_the_one_of_an_exhaustive_search(
     assert "f" in held
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(nets(), st.integers(2, 4))
 def test_several_chains_differ_and_come_in_the_order_of_their_cost(tools: list[Tool], count: int) -> None:
     found = cheapest_chains(tools, "f", ["a"], limits={"steps": 4}, count=count)

@@ -12,11 +12,7 @@ from tests.tape.methods.sdp.flags import Played, Script
 
 
 def check(played: Played, caps: Caps, *, strict: bool = False, cascade: bool = True, watched: bool = False) -> None:
-    """Compare an episode with algorithm 1 and the caps; ``watched``: a verifier may find a tail void at any time.
-
-    Raises:
-        AssertionError: The loop did something else.
-    """
+    """Compare an episode with algorithm 1 and the caps; ``watched``: a verifier may find a tail void at any time."""
     _end(played.events)
     own = [e for e in played.events if isinstance(e, (ChainEvent, ValidatedEvent, ConcludedEvent))]
     if own:

@@ -196,6 +196,5 @@ def test_an_unreadable_world_of_words_keeps_to_algorithm_1() -> None:
     script = Script([()], [Realized("+a")])
     script.propose, script.replan, script.realize = propose.propose, propose.replan, realize.realize  # type: ignore[method-assign]
     played = play(script, Caps(2, 1, 50), world=FlagWorld())
-    assert played.result is not None
     assert (played.result.end_state, played.result.method["certified"], played.result.steps) == ("replan_limit", 0, 0)
     assert (played.result.replans, played.result.method["rejections"]) == (1, 4)

@@ -77,7 +77,6 @@ def test_every_episode_is_one_of_algorithm_1(
     played = play(Script(chains, moves, verdicts), caps, validate=validate, budget=budget, **settings)
     check(played, caps, strict=settings["sdp"]["strict_algorithm1"], cascade=settings["sdp"]["cascade"])
     result, verdicts = played.result, [event.k for event in of(played, ValidatedEvent)]
-    assert result is not None
     assert result.replans <= settings["max_replans"] * settings["ablations"]["replan"]
     assert result.steps <= min(caps.steps, steps if steps is not None else 99, settings["horizon"] or 99)
     assert result.success == played.world.success(), "the environment alone decides success"
@@ -138,7 +137,6 @@ def test_how_the_loop_ends(
     moves = [Realized(action) if isinstance(action, str) else action for action in actions]
     played = play(Script(chains, moves), caps, **settings)
     result, concluded = played.result, of(played, ConcludedEvent)
-    assert result is not None
     assert (result.end_state, result.method["certified"], result.replans) == (end, certified, replans)
     assert [event.why for event in concluded] == ([] if why is None else [why])
     check(played, caps)

@@ -49,7 +49,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 def command(tmp_path: Path) -> list[str]:
-    return [sys.executable, str(SERVER), "{folder}", str(tmp_path / "starts")]
+    return [sys.executable, "-S", str(SERVER), "{folder}", str(tmp_path / "starts")]
 
 
 def starts(tmp_path: Path) -> list[str]:

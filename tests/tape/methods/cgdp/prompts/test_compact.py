@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.search import SearchEnvironment, bm25
@@ -27,9 +27,10 @@ from tape.methods.cgdp.prompts.format import Finding, MoveKind, NextMove
 from tape.methods.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols.search import UNANSWERABLE, Passage
+from tests.profiles import examples
 
 FORM = CompactSearchFormat()
-FEW = settings(max_examples=15)
+FEW = examples(15)
 ADA = Passage("p1", "Ada", "Ada was born in Tarn. She plays the flute.")
 TARN = Passage("p2", "Tarn", "The mayor of Tarn is Otto Lind.\nIts walls are old.")
 QUESTION = "Who is the mayor of the town where Ada was born?"
@@ -190,7 +191,6 @@ def test_answers_stand_as_in_the_view() -> None:
     )
     asked = FORM.answer_request(view)
     slot = page_of(view).tokens("Otto Lind")
-    assert slot is not None
     assert FORM.read_answer(view, written(asked, f"{slot[0]} ; ")) == "Otto Lind"
     assert FORM.read_answer(view, written(asked, "unanswerable ; ")) == UNANSWERABLE
     row = page_of(view).tokens("Dict[str, Graph]")
