@@ -43,9 +43,9 @@ class LedgerStoreConformance:
     def make(self) -> LedgerStore:
         """A new store, without caps."""
 
-    @abstractmethod
     def open_again(self, store: LedgerStore) -> LedgerStore:
-        """The same store, as another program opens it."""
+        """The same store, as another program opens it; itself where no other one can."""
+        return store
 
     @abstractmethod
     def set_time(self, store: LedgerStore, at: datetime) -> None:
@@ -384,7 +384,8 @@ class LedgerStoreConformance:
         assert (hold.id, hold.name, hold.labels, hold.state) == ("a", "a call", {"customer": "42"}, "settled")
         assert (hold.worst, hold.spent, hold.begun) == ({"usd": 50}, {"usd": 1}, BEGIN)
         assert store.history("or") == [] == store.history("org/team/agent/run")
-        again.close()
+        if again is not store:
+            again.close()
 
     def test_a_closed_store_pays_for_nothing(self) -> None:
         """It is opened anew."""

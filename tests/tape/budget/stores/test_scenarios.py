@@ -1,4 +1,4 @@
-"""The scenarios of scenarios.toml, of a store, a program's ledger, a guard and the gateway, with both stores."""
+"""The scenarios of scenarios.toml, of a store, a program's ledger, a guard and the gateway, with all stores."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from tape.budget import (
     StorePayer,
 )
 from tape.budget.stores.file import FileStore
+from tape.budget.stores.memory import MemoryStore
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.ledgers import Ledgers
 from tape.guard.charges import ToolCharge
@@ -116,6 +117,8 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore,
     clock = Clock()
     if request.param == "file":
         return FileStore(tmp_path / "budget.ledger", lambda: clock.at), clock
+    if request.param == "memory":
+        return MemoryStore(lambda: clock.at), clock
     url = request.getfixturevalue("database")
     from tape.budget.stores.postgres import PostgresStore
 
@@ -124,7 +127,11 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore,
 
 @pytest.mark.parametrize(
     ("bound", "opened"),
-    [*((bound, "file") for bound in (of_store, of_ledger, of_guard, of_gateway)), (of_store, "PostgreSQL")],
+    [
+        *((bound, "file") for bound in (of_store, of_ledger, of_guard, of_gateway)),
+        (of_store, "memory"),
+        (of_store, "PostgreSQL"),
+    ],
     indirect=["opened"],
 )
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one["name"].replace(" ", "-"))

@@ -1,4 +1,4 @@
-"""Both stores against the contract, and in lock-step."""
+"""All stores against the contract, and in lock-step."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tape.budget import Cap, Ended, HoldRequest, LedgerError, LedgerStore, Paused, Warned
+from tape.budget import Cap, Ended, Held, HoldRequest, LedgerError, LedgerStore, Paused, Warned
 from tape.budget.stores.file import FileStore
+from tape.budget.stores.memory import MemoryStore
 from tape.budget.stores.postgres import PostgresStore
 from tape.testing.ledger import BEGIN, LedgerStoreConformance, request
 from tests.tape.budget.stores.lockstep import Steps, answer, plain, state
@@ -61,6 +62,32 @@ class Conformance(LedgerStoreConformance):
             assert (found["spent"], found["debt"]) == (54, debt), account
         assert self.sums(store, inner)["spent"] == 53
         assert store.settle("p", {"usd": 1}) == Ended("p", "settled", {"usd": 54})
+
+
+class TestMemory(Conformance):
+    """In memory, where no other program has it."""
+
+    _clock = Clock()
+
+    def make(self) -> LedgerStore:
+        return MemoryStore(self._clock)
+
+    def set_time(self, store: LedgerStore, at: datetime) -> None:
+        assert store
+        self._clock.at = at
+
+    def test_after_an_interrupt_amid_a_hold_nothing_of_it_is_there(
+        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(hold: object) -> None:
+            raise KeyboardInterrupt
+
+        store.reserve(request("a"))
+        monkeypatch.setattr(store._books, "set_aside", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.reserve(request("b", worst=50))
+        assert [hold.id for hold in store.history()] == ["a"]
+        assert store.reserve(request("b", worst=50)) == Held("b")
 
 
 class TestFile(Conformance):
