@@ -152,6 +152,8 @@ class Ledger(Readings):
             held |= ledger._held.keys()
             outermost = ledger
         self._add(worst_case)
+        for kind, cap in self.budget.items():
+            assert forced or not worst_case[kind] or self._account.taken(kind) <= cap, "used and reserved fit"
         # Also where all of it is earmarked: more may be used than was declared, and the payer has to know that.
         return outermost._payer, without(worst_case, held)
 
@@ -182,6 +184,7 @@ class Ledger(Readings):
 
     def abandon(self, reservation: Reservation) -> None:
         """Settle at the worst case without a lock: its next holder books that; until then it stays set aside."""
+        assert reservation.open, "a reservation ends once"
         reservation.open = False
         self._due.append(partial(self._settle, reservation, Taken(unknown(reservation.worst_case))))
 
@@ -288,6 +291,7 @@ class Ledger(Readings):
 
     def _free(self, reservation: Reservation) -> Payer | None:
         """Take a reservation off everywhere but at the payer, which is returned."""
+        assert not reservation.open, "who ends it has claimed it"
         self._add(reservation.worst_case, -1)
         *_, outermost = self._chain()
         return outermost._payer
@@ -382,6 +386,7 @@ class Earmark(Ledger):
         for kind, held in self._held.items():
             due = max(0, self.budget[kind] - self._account.used.get(kind, 0))
             due = min(due, self._account.reserved.get(kind, 0)) if self._ended else due
+            assert 0 <= due <= self.budget[kind], "an earmark is due what it was given, or less"
             self._held[kind] = due
             for above in self.parent._setting_aside(kind) if due != held else ():
                 above._account.set_aside(kind, due - held)
