@@ -13,7 +13,7 @@ A test module of your own is enough; pytest collects what its classes inherit:
         agent = MyAgent
 
 Environments of search agents inherit `SearchConformance`, states of tools `StateConformance`,
-stores of budgets `tape.testing.ledger.LedgerStoreConformance`. Agents are played on a
+stores of budgets `LedgerStoreConformance`. Agents are played on a
 `Line` of cells with a `LineModel` that knows its prompts: no weights, no simulator. The suite of an agent that needs
 more of its environment overrides `environment` and `model`.
 """
@@ -28,13 +28,23 @@ pytest.register_assert_rewrite(
     "tape.testing.environments",
     "tape.testing.garbage",
     "tape.testing.ledger",
+    "tape.testing.ledger_parts",
     "tape.testing.search",
     "tape.testing.states",
 )
 
 from tape.testing.agents import AgentConformance  # noqa: E402
 from tape.testing.environments import EnvironmentConformance  # noqa: E402
+from tape.testing.ledger import LedgerStoreConformance  # noqa: E402
 from tape.testing.search import SearchConformance  # noqa: E402
 from tape.testing.states import StateConformance  # noqa: E402
 
-__all__ = ["AgentConformance", "EnvironmentConformance", "Line", "LineModel", "SearchConformance", "StateConformance"]
+__all__ = [
+    "AgentConformance",
+    "EnvironmentConformance",
+    "LedgerStoreConformance",
+    "Line",
+    "LineModel",
+    "SearchConformance",
+    "StateConformance",
+]

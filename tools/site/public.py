@@ -148,7 +148,11 @@ PUBLIC: Mapping[str, Page] = {
     "testing": Page(
         "Testing your parts",
         "Suites that a new environment, agent, solver or state inherits, and servers for tests.",
-        _of("tape.testing", "EnvironmentConformance AgentConformance SearchConformance StateConformance Line LineModel")
+        _of(
+            "tape.testing",
+            "EnvironmentConformance AgentConformance SearchConformance StateConformance LedgerStoreConformance Line"
+            " LineModel",
+        )
         | _of("tape.testing.endpoint", "ModelEndpoint")
         | _of("solvers.testing", "SolverConformance"),
     ),
