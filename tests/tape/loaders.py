@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from tape.budget import Resources
+from tape.budget import Budget, Resources
 from tape.choice.graph import PlanGraph
 from tape.cli import main
 from tape.engine.settings import TapeConfig
@@ -31,7 +31,7 @@ from tape.protocols.predicates import Predicate
 from tape.reading import read_text
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import RunJournal
+from tape.runner.run_ledger import RunLedger
 from tape.trace import read_trace
 from tests.tape.methods.sdp.synthetic import Synthetic
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
@@ -122,11 +122,11 @@ def _script(folder: Path) -> Path:
 
 def _ledger(folder: Path) -> Path:
     file = folder / "run-ledger.jsonl"
-    journal = RunJournal(file, Resources({"tokens": 3}))
-    first = journal.reserve(Resources({"tokens": 5, "usd": None}))
-    journal.reserve(Resources({"tokens": 7}))
-    journal.settle(first, Resources({"tokens": 4}))
-    journal.close()
+    payer = RunLedger(file, Budget({"tokens": 99}), Resources({"tokens": 3})).payer
+    first = payer.reserve(Resources({"tokens": 5, "usd": None}))
+    payer.reserve(Resources({"tokens": 7}))
+    payer.settle(first, Resources({"tokens": 4}))
+    payer.close()
     return file
 
 
@@ -266,7 +266,7 @@ LOADERS: dict[str, Loader] = {
     "trajectory": Loader(_trajectory, _trajectory_checked),
     "config of a run": Loader(lambda folder: _run(folder) / "config.json", _read_run),
     "episodes of a run": Loader(_episodes, lambda file: write_derived(RunDirectory(file.parent)), slow=True),
-    "ledger of a run": Loader(_ledger, lambda file: RunJournal(file, Resources()).close()),
+    "ledger of a run": Loader(_ledger, lambda file: RunLedger(file, Budget(), Resources()).payer.close()),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
     "calibration": Loader(_calibration, _calibration_read),

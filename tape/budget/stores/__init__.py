@@ -64,16 +64,13 @@ def open_store(url: str | Address) -> LedgerStore:
 
 
 @contextmanager
-def paying(
-    url: str | None, scope: str, labels: Labels | None = None, *, patient: bool = True
-) -> Iterator[StorePayer | None]:
+def paying(url: str | None, scope: str, labels: Labels | None = None) -> Iterator[StorePayer | None]:
     """A scope of the store at an address while the block lasts; None where there is no address.
 
     Args:
         url: The address.
         scope: Who pays.
         labels: What else it is for.
-        patient: See :class:`StorePayer`.
 
     Raises:
         ConfigError, LedgerError, MissingExtraError: See :func:`open_store`.
@@ -90,5 +87,5 @@ def paying(
     if not url:
         yield None
         return
-    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels, patient=patient)) as payer:
+    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels)) as payer:
         yield payer
