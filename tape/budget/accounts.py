@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tape.budget.resources import require_kind_name
 from tape.errors import ConfigError
@@ -96,18 +97,23 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
     """
     if not isinstance(scope, str) or not isinstance(labels, Mapping):
         raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
+    path = _path(scope)
+    for name, value in labels.items():
+        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
+            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
+    return [*(f"{path[-1]}#{name}={labels[name]}" for name in sorted(labels)), *path]
+
+
+@lru_cache(maxsize=1024)
+def _path(scope: str) -> tuple[str, ...]:
+    """A scope and all above it, the root last; a store asks for the same few again and again."""
     parts = scope.split("/")
     if not 1 <= len(parts) <= _DEEPEST or not all(_NAME.fullmatch(part) for part in parts):
         raise ConfigError(
             f"a scope is 1 to {_DEEPEST} names with / between them, such as org/team/agent, not {short(scope)}; a name "
             "has letters, digits and . _ - : @ +"
         )
-    for name, value in labels.items():
-        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
-            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
-    found = [f"{parts[0]}#{name}={labels[name]}" for name in sorted(labels)]
-    found += ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
-    return found
+    return tuple("/".join(parts[:depth]) for depth in range(len(parts), 0, -1))
 
 
 def named(text: str) -> str:

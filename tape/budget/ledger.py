@@ -152,7 +152,6 @@ class Ledger(Readings):
             held |= ledger._held.keys()
             outermost = ledger
         self._add(worst_case)
-        assert forced or all(not worst_case[k] or self._account.taken(k) <= cap for k, cap in self.budget.items())
         # Also where all of it is earmarked: more may be used than was declared, and the payer has to know that.
         return outermost._payer, without(worst_case, held)
 
