@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tape.budget.resources import require_kind_name
 from tape.errors import ConfigError
@@ -32,7 +33,6 @@ def require_id(id: str) -> None:
 
 def require_seconds(what: str, seconds: int, least: int = 1) -> None:
     """Refuse what is no time that a ledger keeps."""
-    assert least >= 0, "no time is below nothing"
     if type(seconds) is not int or not least <= seconds <= 366 * 86400:
         raise ConfigError(f"{what} {least} second{'' if least == 1 else 's'} to 366 days, not {short(seconds)}")
 
@@ -97,22 +97,23 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
     """
     if not isinstance(scope, str) or not isinstance(labels, Mapping):
         raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
+    path = _path(scope)
+    for name, value in labels.items():
+        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
+            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
+    return [*(f"{path[-1]}#{name}={labels[name]}" for name in sorted(labels)), *path]
+
+
+@lru_cache(maxsize=1024)
+def _path(scope: str) -> tuple[str, ...]:
+    """A scope and all above it, the root last; a store asks for the same few again and again."""
     parts = scope.split("/")
     if not 1 <= len(parts) <= _DEEPEST or not all(_NAME.fullmatch(part) for part in parts):
         raise ConfigError(
             f"a scope is 1 to {_DEEPEST} names with / between them, such as org/team/agent, not {short(scope)}; a name "
             "has letters, digits and . _ - : @ +"
         )
-    for name, value in labels.items():
-        if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
-            raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")
-    found = [f"{parts[0]}#{name}={labels[name]}" for name in sorted(labels)]
-    found += ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
-    assert len(found) == len(labels) + len(parts), found
-    assert len(found) == len({*found}), "no account is asked twice"
-    assert found[len(labels)] == scope, "the leaf is asked after the labels"
-    assert found[-1] == parts[0], "the root is asked last"
-    return found
+    return tuple("/".join(parts[:depth]) for depth in range(len(parts), 0, -1))
 
 
 def named(text: str) -> str:
@@ -131,17 +132,13 @@ assert _NAME.fullmatch(PART + "x"), "a part is named as all scopes are"
 
 def is_part(account: str) -> bool:
     """Whether an account is that of a part, whose amounts are held in the scope above it."""
-    assert account, "an account has a name"
     above, _, name = account.rpartition("/")
-    assert name, account
     return bool(above) and "#" not in account and name.startswith(PART)
 
 
 def concerns(account: str, scope: str) -> bool:
     """Whether calls of a scope may count in an account: one of its path, or of a label, perhaps a part's."""
     root, mark, _ = account.partition("#")
-    assert root, account
-    assert scope, account
     return root == scope.partition("/")[0] if mark else f"{scope}/".startswith(f"{account}/")
 
 

@@ -115,6 +115,7 @@ class Account:
     def set_aside(self, kind: str, count: int) -> None:
         """Reserve more of a kind, or less."""
         self.reserved[kind] = self.reserved.get(kind, 0) + count
+        assert self.reserved[kind] >= 0, "no more is given back than was set aside"
 
     def add(
         self,
@@ -125,10 +126,13 @@ class Account:
     ) -> None:
         """Book what was used, what that really cost, which part of it nobody has reported, and what broke its bound."""
         for kind, n in (unproven or {}).items():
+            assert n > 0, "a part that nobody has reported is something"
             self.unproven[kind] = self.unproven.get(kind, 0) + n
-        for found in broken:
-            self.violations[found.kind] = self.violations.get(found.kind, 0) + 1
+        for bound in broken:
+            assert bound.used > bound.declared, bound
+            self.violations[bound.kind] = self.violations.get(bound.kind, 0) + 1
         for kind, count in used.items():
+            assert count is None or count >= 0, "what is used does not come back"
             self.used[kind] = self.used.get(kind, 0) + (count or 0)
         for kind, count in paid.items():
             self._paid[kind] = self._paid.get(kind, 0) + (count or 0)
@@ -140,6 +144,9 @@ class Account:
         for counts in (self.used, self._paid):
             correct(counts, unproven, taken)
         correct(self.unproven, unproven, Resources())
+        for kind in unproven:
+            assert self.unproven.get(kind, 0) >= 0, "what is corrected was booked without proof"
+            assert self.used.get(kind, 0) >= 0, "more was used than is corrected"
 
     def taken(self, kind: str) -> int:
         """Settled or reserved of a kind."""

@@ -75,8 +75,6 @@ class Balance(NamedTuple):
     @property
     def left(self) -> int:
         """What can still be held; never below 0."""
-        assert self.amount >= 0, self
         assert self.spent >= 0, self
         assert self.held >= 0, self
-        assert self.debt >= 0, self
         return max(0, self.amount - self.spent - self.held)

@@ -182,6 +182,7 @@ class Ledger(Readings):
 
     def abandon(self, reservation: Reservation) -> None:
         """Settle at the worst case without a lock: its next holder books that; until then it stays set aside."""
+        assert reservation.open, "a reservation ends once"
         reservation.open = False
         self._due.append(partial(self._settle, reservation, Taken(unknown(reservation.worst_case))))
 
@@ -288,6 +289,7 @@ class Ledger(Readings):
 
     def _free(self, reservation: Reservation) -> Payer | None:
         """Take a reservation off everywhere but at the payer, which is returned."""
+        assert not reservation.open, "who ends it has claimed it"
         self._add(reservation.worst_case, -1)
         *_, outermost = self._chain()
         return outermost._payer
@@ -382,6 +384,7 @@ class Earmark(Ledger):
         for kind, held in self._held.items():
             due = max(0, self.budget[kind] - self._account.used.get(kind, 0))
             due = min(due, self._account.reserved.get(kind, 0)) if self._ended else due
+            assert 0 <= due <= self.budget[kind], "an earmark is due what it was given, or less"
             self._held[kind] = due
             for above in self.parent._setting_aside(kind) if due != held else ():
                 above._account.set_aside(kind, due - held)

@@ -4,9 +4,8 @@ A thread may take a lock only while it holds none of the same or a later rank. T
 
 ==============================  ==================================================================
 ``JOURNAL``                     a guard's journal, and with it the lock on the file
-``HOST``                        a :class:`~tape.budget.host.LedgerHost`
 ``LEDGER``, or a rank before    a tree of ledgers; one that another ledger pays for comes before it
-``CLIENT``                      a :class:`~tape.budget.host.LedgerClient`, a run's journal, or a shared ledger
+``CLIENT``                      a ledger that several programs share
 ==============================  ==================================================================
 
 The garbage collector runs finalizers in any thread, at any allocation, also while that thread holds one of these locks.
@@ -20,7 +19,7 @@ import threading
 
 from tape.errors import LockOrderError
 
-JOURNAL, HOST, LEDGER, CLIENT = 10, 20, 90, 99
+JOURNAL, LEDGER, CLIENT = 10, 90, 99
 
 
 class _Thread(threading.local):

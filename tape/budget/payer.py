@@ -29,8 +29,6 @@ PART_SECONDS = 7 * 86_400
 RULES_SECONDS = 30.0
 """After so many a payer reads the rules anew."""
 
-assert PAUSE > 0, "a call that waits leaves the store alone meanwhile"
-assert PAUSE <= LONGEST_PAUSE
 assert PART_SECONDS <= 366 * 86_400, "a hold may last so long"
 
 logger = logging.getLogger("tape.budget")
@@ -180,7 +178,6 @@ class StorePayer(Payer):
 
     def _waits(self, found: Refused | Paused, request: HoldRequest, waited: float) -> bool:
         """Whether to try again: there is time, and something or somebody that can make room."""
-        assert waited >= 0, waited
         rule = self._rule_now()
         seconds = rule.seconds if rule is not None and rule.seconds else self._wait
         if not self._patient or _in_loop():
@@ -207,7 +204,6 @@ class StorePayer(Payer):
         if self._rule is None or time.monotonic() - self._rule[0] > RULES_SECONDS:
             known = self.store.rules()
             rules = {one.account: one for one in known}
-            assert len(rules) == len(known), "an account has one rule"
             path = (rules[account] for account in accounts_of(self.scope, {}) if account in rules)
             rule = next(path, None)
             assert rule is None or f"{self.scope}/".startswith(f"{rule.account}/"), "it is of the scope or above it"
@@ -322,8 +318,6 @@ class StorePayer(Payer):
             self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait,
             patient=self._patient,
         )  # fmt: skip
-        assert payer.scope.rpartition("/")[0] == self.scope, "a part is held in the scope right above it"
-        assert not payer.labels, "the store adds those of the part's hold"
         try:
             yield payer
         except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for

@@ -96,13 +96,11 @@ PART_ENDED = "the part has ended"
 def no_more(id: str, part: str) -> str:
     """Why a hold does not grow."""
     assert is_part(part), part
-    assert id, "whose growth it is"
     return f"the hold {id} grows no more, since {part} has ended; it ends at what it took"
 
 
 def log_late(id: str, scope: str, before: Mapping[str, int], spent: Mapping[str, int], is_debt: bool) -> None:
     """Log that the hold of a call had expired when it was answered."""
-    assert id, "whose end it is"
     assert min(spent.values(), default=0) >= 0, spent
     was, now = (_listed(one) for one in (before, spent))
     beyond = "; some of it is debt, since its caps had no room" if is_debt else ""
@@ -118,7 +116,6 @@ def of_lacking(part: str, kind: str, amount: int) -> str:
 
 def _listed(amounts: Mapping[str, int | None]) -> str:
     written = [f"? {kind}" if n is None else in_units(kind, n) for kind, n in amounts.items() if n != 0]
-    assert len(written) <= len(amounts), "each once"
     assert all(n is None or n >= 0 for n in amounts.values()), amounts
     return ", ".join(written) or "nothing"
 
@@ -274,8 +271,6 @@ def deliver(warned: Warned) -> None:
     one = warned
     assert one.percent >= 1, one
     assert one.percent <= 100, one
-    assert one.taken >= 0, one
-    assert one.amount >= 0, one
     is_reached = one.taken * 100 >= one.percent * one.amount
     assert is_reached or one.percent == 100, "below a level is warned of a refusal alone, which counts as 100 %"
     taken, amount = in_units(one.resource, one.taken), in_units(one.resource, one.amount)

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     if not url:
         raise ConfigError(f"which ledger? name it by --url, or in the environment variable {ADDRESS}")
     address = read_address(url)
-    if args.what == "init" and address.path is None:
+    if args.what == "init" and address.conninfo:
         from tape.budget.stores.postgres import PostgresStore
 
         PostgresStore.create(address)

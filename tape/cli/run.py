@@ -121,7 +121,6 @@ def _play(
     command: str,
 ) -> int:
     """Play what is left of a run and print its table; returns the exit code."""
-    from tape.budget import paying
     from tape.runner.runner import Runner, errored
     from tape.runner.summary import fault_note
     from tape.runner.workers import open_pool
@@ -140,19 +139,13 @@ def _play(
 
     with cleaning_up(kept):
         with (
-            paying(args.ledger, args.ledger_scope, patient=False) as payer,
-            open_pool(
-                args.workers,
-                cache=args.cache,
-                prices=args.prices,
-                opened={args.model: model},
-                ledger=(args.ledger, args.ledger_scope) if args.ledger else None,
-            ) as pool,  # fmt: skip
+            open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
             display(label, quiet=args.quiet, boards=boards) as shown,
         ):
             runner = Runner(
-                configurations, directory, pool, shown.watcher(), run_budget=Budget.parse(args.run_budget), payer=payer
-            )
+                configurations, directory, pool, shown.watcher(), run_budget=Budget.parse(args.run_budget),
+                ledger=(args.ledger, args.ledger_scope) if args.ledger else None,
+            )  # fmt: skip
             groups = runner.run()
         show_results(groups)
         if note := fault_note(groups, directory.episodes()):

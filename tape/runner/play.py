@@ -25,6 +25,7 @@ from tape.redaction import redacted
 from tape.runner.commits import unwritten
 from tape.runner.configurations import Job
 from tape.runner.models import Models
+from tape.runner.run_ledger import payer_of
 from tape.runner.work import Played, Work
 from tape.trace import ActedEvent, Event, GeneratedEvent, TraceWriter, read_trace
 from tape.waiting import run_sync
@@ -273,13 +274,13 @@ def answer(
     models: Models,
     keep: Callable[[Played], None],
     listener: Listener | None = None,
-    payer: Payer | None = None,
 ) -> WorkReply:
-    """Play a batch in a worker; an error is part of the answer. ``payer`` pays for metered batches."""
+    """Play a batch in a worker; an error is part of the answer."""
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
-        no = run_sync(play(work, model, keep, listener, payer if work.metered else None))
+        payer = None if work.paid_from is None else payer_of(work.paid_from)
+        no = run_sync(play(work, model, keep, listener, payer))
         if no is None:
             return WorkReply()
         return WorkReply(refused=(no.kind, no.limit, no.used, no.requested, no.ledger, redacted(str(no))))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from tape.budget import Ledger
 from tape.errors import TapeError
+from tape.runner.run_ledger import RunLedger
 from tape.runner.work import Keep, Watcher, Work
 
 
@@ -18,7 +18,7 @@ class Pool(ABC):
     """Plays batches, for several runs one after the other; its owner closes it."""
 
     @abstractmethod
-    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
         """Play batches. An exception, also one of ``keep``, drops what is in flight.
 
         Args:

@@ -12,13 +12,13 @@ from multiprocessing import connection, resource_tracker
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from tape.budget import Ledger
-from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
+from tape.errors import BudgetExceededError
 from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
 from tape.runner.play import WorkReply, answer
 from tape.runner.pool import Pool, WorkerError
+from tape.runner.run_ledger import RunLedger
 from tape.runner.work import HOW_FAR, Keep, Played, Watcher, Work
 from tape.screen import guard
 from tape.trace import Event
@@ -49,10 +49,9 @@ class Processes(Pool):
         self._count, self._opener = count, open_model
         self._workers: list[_Worker] = []
 
-    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
         """See :class:`~tape.runner.pool.Pool`."""
         waiting = list(reversed(work))
-        host = None if run is None else LedgerHost(run)
         try:
             self._start(min(self._count, len(waiting)))
             while True:
@@ -70,24 +69,17 @@ class Processes(Pool):
                     match self._receive(worker):
                         case Played() as played:
                             keep(worker.work, played)
-                        case WorkReply(error=error):
+                        case WorkReply(error=error, refused=refused):
                             done, worker.work = worker.work, None
-                            if host is not None:
-                                host.end(id(worker))
                             if error is not None:
                                 raise WorkerError(f"{done.configuration}: {error}")
-                        case str(key), Event() as event:
+                            if refused is not None and run is not None:
+                                run.refused = BudgetExceededError(*refused)
+                        case key, event:
                             watcher.event(key, event)
-                        case message:
-                            self._pay(worker, host, message)
         finally:
-            # Batches in flight when something is raised are dropped, but they may have cost something.
-            try:
-                for worker in self._workers:
-                    if host is not None:
-                        host.end(id(worker))
-            finally:  # also if that cannot be written
-                self._end([worker for worker in self._workers if worker.work is not None])
+            # Batches in flight when something is raised are dropped; what they hold counts as spent.
+            self._end([worker for worker in self._workers if worker.work is not None])
 
     def close(self) -> None:
         """End the processes."""
@@ -115,21 +107,11 @@ class Processes(Pool):
 
     @staticmethod
     def _receive(worker: _Worker) -> Any:
-        """One message of a worker: an episode or an event of one, the end of a batch, or a request to the ledger."""
+        """One message of a worker: an episode or an event of one, or the end of a batch."""
         try:
             return worker.pipe.recv()
         except (EOFError, OSError):  # also a truncated answer
             raise _died(worker) from None
-
-    @staticmethod
-    def _pay(worker: _Worker, host: LedgerHost | None, message: LedgerMessage) -> None:
-        assert host is not None
-        granted = host.answer(id(worker), message)  # its errors do not mean that the worker died
-        if granted is not None:
-            try:
-                worker.pipe.send(granted)
-            except OSError:
-                raise _died(worker) from None
 
     def _end(self, workers: Sequence[_Worker]) -> None:
         """Terminate some of the workers; kill those that do not end."""
@@ -188,22 +170,15 @@ def _work(pipe: connection.Connection, opener: Opener) -> int:
     """Play batches until the parent closes the pipe."""
     models = Models(opener)
 
-    def ask(message: LedgerMessage) -> LedgerReply:
-        pipe.send(message)
-        reply = pipe.recv()
-        assert isinstance(reply, LedgerReply)
-        return reply
-
     def show(key: str, event: Event) -> None:
         if isinstance(event, HOW_FAR):
             with suppress(OSError):  # the parent has closed the pipe, and ends this process
                 pipe.send((key, event))
 
-    payer = LedgerClient(ask, pipe.send)
     while True:
         try:
             work = pipe.recv()
-            pipe.send(answer(work, models, pipe.send, show, payer))
+            pipe.send(answer(work, models, pipe.send, show))
         except (EOFError, OSError):  # the parent has closed the pipe
             models.close()
             return 0

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tape.budget import Ledger, LedgerError, paying
 from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
 from tape.runner.models import Models, Opener
 from tape.runner.play import WorkReply, answer
 from tape.runner.pool import Pool, WorkerError
+from tape.runner.run_ledger import RunLedger
 from tape.runner.work import Keep, Played, Watcher, Work
 
 LOCAL = "ray:local"
@@ -51,7 +51,6 @@ class RayPool(Pool):
     Args:
         address: ``ray://HOST:PORT`` of a cluster, or ``ray:local`` to start one on this machine.
         open_model: Opens a model by its name on the machines of the cluster.
-        ledger: Address and scope of a ledger from which every worker pays by itself.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -59,13 +58,13 @@ class RayPool(Pool):
         WorkerError: The cluster cannot be reached.
     """
 
-    def __init__(self, address: str, open_model: Opener = open_by_name, ledger: tuple[str, str] | None = None) -> None:
+    def __init__(self, address: str, open_model: Opener = open_by_name) -> None:
         if address != LOCAL and not (address.startswith("ray://") and len(address) > len("ray://")):
             raise ConfigError(f"a Ray cluster is ray://HOST:PORT or {LOCAL}, not {address!r}")
         require_extra("ray", "ray", what=f"--workers {address}")
         import ray
 
-        self._ray, self._opener, self._ledger = ray, open_model, ledger
+        self._ray, self._opener = ray, open_model
         quiet = {"log_to_driver": False, "logging_level": "warning"}
         try:
             if address == LOCAL:
@@ -78,13 +77,13 @@ class RayPool(Pool):
             raise WorkerError(f"the Ray cluster {address} cannot be used: {error}.{hint}") from error
         self._remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_remote)
 
-    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
         """See :class:`~tape.runner.pool.Pool`; the episodes of a batch come together when all have ended.
 
         Raises:
             ConfigError: The run has a budget of its own, which the machines of a cluster cannot share.
         """
-        if run is not None and (run.budget or self._ledger is None):
+        if run is not None and (run.budget or run.paid_from.shared is None):
             raise ConfigError(NO_BUDGET)
         waiting, running = deque(work), dict[Any, Work]()
         try:
@@ -95,7 +94,9 @@ class RayPool(Pool):
                 for item in [waiting.popleft() for _ in range(begin)]:
                     watcher.started(item)
                     # The machines of a cluster do not share a folder with this one.
-                    running[self._remote.remote(replace(item, unfinished=None), self._opener, self._ledger)] = item
+                    paid_from = item.paid_from and replace(item.paid_from, file=None)
+                    away = replace(item, unfinished=None, paid_from=paid_from)
+                    running[self._remote.remote(away, self._opener)] = item
                 for ended in self._ray.wait(list(running))[0]:
                     item = running.pop(ended)
                     reply, played = self._fetch(ended, item)
@@ -167,16 +168,9 @@ class RayPool(Pool):
         self._ray.shutdown()
 
 
-def _remote(work: Work, opener: Opener, ledger: tuple[str, str] | None) -> tuple[WorkReply, list[Played]]:
+def _remote(work: Work, opener: Opener) -> tuple[WorkReply, list[Played]]:
     """A Ray task. A worker process serves many, and keeps the models open between them."""
     if not _models:
         _models.append(Models(opener))
     played: list[Played] = []
-    if ledger is None:
-        return answer(work, _models[0], played.append), played
-    try:
-        with paying(*ledger) as payer:
-            reply = answer(work, _models[0], played.append, payer=payer)
-    except LedgerError as error:
-        return WorkReply(str(error)), []
-    return reply, played
+    return answer(work, _models[0], played.append), played

@@ -10,14 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tape.budget import Budget, Ledger, Resources
-from tape.budget.amounts import Payer
+from tape.budget import Budget, LedgerError, Resources
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownNameError
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import BothPayers, RunJournal
 from tape.runner.pool import Pool
+from tape.runner.run_ledger import RunLedger
 from tape.runner.summary import FAULTS
 from tape.runner.work import Line, Played, Watcher, Work
 
@@ -41,7 +40,7 @@ class Runner:
         title: A title of the run, for people.
         run_budget: Hard caps on all episodes together, with earlier spending in the same directory. No part of the
             episodes' keys.
-        payer: What other runs and programs pay from too, such as a scope of a ledger.
+        ledger: Address and scope of a ledger that other runs and programs pay from too.
 
     Attributes:
         exhausted: After :meth:`run`: the refusal of the run's budget because of which episodes are missing.
@@ -81,9 +80,9 @@ class Runner:
         shared: Sequence[RunDirectory] = (),
         title: str = "",
         run_budget: Budget | None = None,
-        payer: Payer | None = None,
+        ledger: tuple[str, str] | None = None,
     ) -> None:
-        self._payer = payer
+        self._shared_ledger = ledger
         self.configurations = checked(configurations)
         self._run_budget = run_budget or Budget()
         if "wall_seconds" in self._run_budget:
@@ -132,7 +131,10 @@ class Runner:
                 with self._ledger(held) as run:
                     if work:
                         unfinished = self._directory.make_folder("unfinished")
-                        work = [replace(item, unfinished=unfinished, metered=run is not None) for item in work]
+                        work = [
+                            replace(item, unfinished=unfinished, paid_from=None if run is None else run.paid_from)
+                            for item in work
+                        ]
                     self._pool.play(work, self._watcher, partial(self._commit, run), run)
             except BaseException:
                 with suppress(TapeError):  # the first error is the one to report
@@ -143,34 +145,29 @@ class Runner:
             return write_derived(self._directory)
 
     @contextmanager
-    def _ledger(self, held: Sequence[Line]) -> Iterator[Ledger | None]:
+    def _ledger(self, held: Sequence[Line]) -> Iterator[RunLedger | None]:
         """The run's ledger, if it has a budget or had one before."""
         path = self._directory.path / "run-ledger.jsonl"
-        if not self._run_budget and self._payer is None and not path.exists():
+        if not self._run_budget and self._shared_ledger is None and not path.exists():
             yield None
             return
-        paid = {line["key"]: Resources(line["result"]["paid"]) for line in held}
-        journal = RunJournal(path, sum(paid.values(), Resources()))
-
-        def refused(error: BudgetExceededError) -> None:
-            ledger.refused = error
-
-        both = None if self._payer is None else BothPayers(self._payer, journal, refused)
-        ledger = Ledger(self._run_budget, name="run", payer=both or journal)
+        before = {line["key"]: Resources(line["result"]["paid"]) for line in held}
+        run = RunLedger(path, self._run_budget, sum(before.values(), Resources()), self._shared_ledger)
         try:
-            ledger.book(journal.spent)
-            self._report(ledger)
-            yield ledger
+            self._report(run)
+            yield run
+            with suppress(LedgerError):  # it was taken away, and everything is committed
+                self.spent = run.spent()
         finally:
-            journal.close()
-            self.spent = ledger.used
+            run.payer.close()
             if len(self._committed) < self._total:
-                self.exhausted = ledger.refused
+                self.exhausted = run.refused
 
-    def _report(self, run: Ledger | None) -> None:
+    def _report(self, run: RunLedger | None) -> None:
         """Show what is left of the run's budget."""
         if run is not None and run.budget:
-            self._watcher.drained({kind: run.remaining(kind) or 0 for kind in run.budget}, run.budget)
+            with suppress(LedgerError):  # the next call says so, and this episode has ended
+                self._watcher.drained(run.left(), run.budget)
 
     def _missing(self) -> list[Work]:
         """The batches with a missing episode, in order; the episodes of a batch never change."""
@@ -191,7 +188,7 @@ class Runner:
         """
         return self._places[key][0][0] == configuration and (configuration, key) not in self._committed
 
-    def _commit(self, run: Ledger | None, work: Work, played: Played) -> None:
+    def _commit(self, run: RunLedger | None, work: Work, played: Played) -> None:
         self._report(run)
         if self._is_ours(work.configuration, key := played.line["key"]):
             self._append(self._lines(played.line), {key: played.trace})

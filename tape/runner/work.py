@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +20,21 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class PaidFrom:
+    """What each call of a run is paid from, in every process that makes one.
+
+    Attributes:
+        file: The run's own ledger; None where it is not within reach.
+        shared: Address and scope of a ledger that others pay from too.
+        id: Is made anew where the run goes on.
+    """
+
+    file: Path | None
+    shared: tuple[str, str] | None = field(repr=False)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+@dataclass(frozen=True)
 class Work:
     """One batch: consecutive episodes of one configuration, played side by side.
 
@@ -29,7 +45,7 @@ class Work:
         kept: Keys of those that are committed already, or by another configuration. They are played only where the
             others' last digits depend on them.
         unfinished: An existing folder for the traces of running episodes; None: they are kept in memory alone.
-        metered: The run has a ledger, which must grant everything before it is spent.
+        paid_from: What must grant everything before it is spent, where the run has a ledger.
     """
 
     configuration: str
@@ -37,7 +53,7 @@ class Work:
     jobs: tuple[Job, ...]
     kept: frozenset[str] = frozenset()
     unfinished: Path | None = None
-    metered: bool = False
+    paid_from: PaidFrom | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from tape.budget import Ledger
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model as open_by_name
@@ -17,6 +16,7 @@ from tape.runner.models import Models, open_at_price
 from tape.runner.play import play
 from tape.runner.pool import Pool
 from tape.runner.processes import Processes
+from tape.runner.run_ledger import RunLedger
 from tape.runner.work import Keep, Watcher, Work
 from tape.waiting import one_loop
 
@@ -34,7 +34,7 @@ class InProcess(Pool):
     def __init__(self, open_model: Callable[[str], LanguageModel] = open_by_name) -> None:
         self._models = Models(open_model)
 
-    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
         """See :class:`Pool`."""
         # One event loop for all batches: an interrupt between two batches leaves nothing half done.
         with one_loop() as run_here:
@@ -46,11 +46,14 @@ class InProcess(Pool):
                 model = self._models.get(item.spec.model, item.spec.model_identity)
                 watcher.started(item)
                 try:
-                    run_here(play(item, model, partial(keep, item), watcher.event, run))
+                    payer = None if run is None else run.payer
+                    refused = run_here(play(item, model, partial(keep, item), watcher.event, payer))
                 except asyncio.CancelledError:
                     # Only an interrupt cancels a batch. asyncio.Runner loses it if it comes right after the handler is
                     # set, before the count of interrupts is.
                     raise KeyboardInterrupt from None
+                if run is not None and refused is not None:
+                    run.refused = refused
 
     def close(self) -> None:
         """Close the models."""
@@ -63,7 +66,6 @@ def open_pool(
     cache: Path | None = None,
     prices: Path | None = None,
     opened: Mapping[str, LanguageModel] | None = None,
-    ledger: tuple[str, str] | None = None,
 ) -> Pool:
     """Open the pool that ``--workers`` names.
 
@@ -73,7 +75,6 @@ def open_pool(
         cache: A completion cache; every worker opens the file itself.
         prices: The user's own price file, which takes precedence.
         opened: Models that are open already, by name; used if episodes are played in this process.
-        ledger: Address and scope of a ledger; on a Ray cluster the workers pay there by themselves.
 
     Returns:
         The pool, a context that closes it at its end.
@@ -99,7 +100,7 @@ def open_pool(
     if text.startswith(("ray://", "ray:")):
         from tape.runner.ray_pool import RayPool  # Ray is loaded only if it is used
 
-        return RayPool(text, opener, ledger)
+        return RayPool(text, opener)
     if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MOST_WORKERS:
         raise ConfigError(
             f"--workers must be a whole number from 1 to {MOST_WORKERS}, ray://HOST:PORT or ray:local, not "

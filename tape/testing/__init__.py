@@ -14,7 +14,7 @@ A test module of your own is enough; pytest collects what its classes inherit:
 
 Tools inherit `ToolConformance`, language models `ModelConformance`, environments of search agents
 `SearchConformance`, states of tools `StateConformance`, stores of budgets
-`tape.testing.ledger.LedgerStoreConformance`. Agents are played on a `Line` of cells with a `LineModel` that knows its
+`LedgerStoreConformance`. Agents are played on a `Line` of cells with a `LineModel` that knows its
 prompts: no weights, no simulator. The suite of an agent that needs more of its environment overrides `environment` and
 `model`.
 """
@@ -29,6 +29,7 @@ pytest.register_assert_rewrite(
     "tape.testing.environments",
     "tape.testing.garbage",
     "tape.testing.ledger",
+    "tape.testing.ledger_parts",
     "tape.testing.models",
     "tape.testing.search",
     "tape.testing.states",
@@ -37,6 +38,7 @@ pytest.register_assert_rewrite(
 
 from tape.testing.agents import AgentConformance  # noqa: E402
 from tape.testing.environments import EnvironmentConformance  # noqa: E402
+from tape.testing.ledger import LedgerStoreConformance  # noqa: E402
 from tape.testing.models import ModelConformance  # noqa: E402
 from tape.testing.search import SearchConformance  # noqa: E402
 from tape.testing.states import StateConformance  # noqa: E402
@@ -45,6 +47,7 @@ from tape.testing.tools import ToolConformance  # noqa: E402
 __all__ = [
     "AgentConformance",
     "EnvironmentConformance",
+    "LedgerStoreConformance",
     "Line",
     "LineModel",
     "ModelConformance",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -25,48 +22,24 @@ from tape.budget import (
     Warned,
 )
 from tape.errors import ConfigError
+from tape.testing.ledger_parts import BEGIN, PartConformance, request
 
-BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=UTC)
-"""23:30 in Berlin, a day before clocks change there."""
 DAY, ROLLING = Period.parse("day@Europe/Berlin"), Period.parse("rolling:3600")
 
 
-def request(id: str, scope: str = "org/team/agent", worst: int | None = 10, **more: Any) -> HoldRequest:
-    """A hold of so many micro-dollars."""
-    return HoldRequest(id, scope, {"usd": worst}, **more)
+class LedgerStoreConformance(PartConformance):
+    """The suite, to inherit from: how a store is made, opened again and given the time is yours to say.
 
-
-class LedgerStoreConformance:
-    """The suite. Stores of your own inherit it and say how one is made, opened again, and given the time."""
-
-    @abstractmethod
-    def make(self) -> LedgerStore:
-        """A new store, without caps."""
-
-    @abstractmethod
-    def open_again(self, store: LedgerStore) -> LedgerStore:
-        """The same store, as another program opens it."""
-
-    @abstractmethod
-    def set_time(self, store: LedgerStore, at: datetime) -> None:
-        """Let it be so late for a store."""
-
-    @pytest.fixture
-    def store(self) -> Any:
-        """A store with a cap of 100 on the root and one of 60 on a team."""
-        found = self.make()
-        self.set_time(found, BEGIN)
-        found.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
-        found.set_cap(Cap("org/team", "usd", 60), "anna", "the beginning")
-        yield found
-        assert list(found.check()) == []
-        found.close()
-
-    @staticmethod
-    def sums(store: LedgerStore, account: str) -> Mapping[str, int]:
-        """Of the one cap on money of an account."""
-        [found] = [one for one in store.balances() if (one.cap.account, one.cap.resource) == (account, "usd")]
-        return {"spent": found.spent, "held": found.held, "debt": found.debt, "left": found.left}
+    Examples:
+        >>> from tape.budget.stores.memory import MemoryStore
+        >>> from tape.testing import LedgerStoreConformance
+        >>> class TestMine(LedgerStoreConformance):
+        ...     def make(self):
+        ...         return MemoryStore(lambda: self.at)
+        ...     def set_time(self, store, at):
+        ...         self.at = at
+        >>> TestMine().test_a_closed_store_pays_for_nothing()  # pytest calls this and all the others
+    """
 
     def test_a_hold_counts_in_all_accounts_and_ends_once(self, store: LedgerStore) -> None:
         """At what was used; asking again changes nothing."""
@@ -320,58 +293,6 @@ class LedgerStoreConformance:
         assert self.sums(store, "org/team")["left"] == 20
         assert store.reserve(request("b", worst=20)) == Held("b")
 
-    def test_within_a_part_what_it_has_counts_there_alone(self, store: LedgerStore) -> None:
-        """It is held above as a whole; other kinds count above, and a pause above counts."""
-        part, inner = "org/team/part:1", "org/team/part:1/sub"
-        store.set_cap(Cap("org", "calls", 2), "anna", "")
-        says = "is a part, made by a hold of org/team; it gets no caps by hand but lower ones"
-        with pytest.raises(LedgerError, match=says):
-            store.set_cap(Cap(part, "usd", 15), "anna", "nothing is held for it")
-        assert isinstance(store.reserve(request("p", "org/team", 61, part=part)), Refused)
-        assert store.reserve(request("a", inner, 61)) == Refused("org/team", "usd", "total", 60, 60, 61)
-        for _ in range(2):
-            assert store.reserve(request("p", "org/team", 15, part=part)) == Held("p")
-        with pytest.raises(LedgerError, match="was given before; name another"):
-            store.reserve(request("q", "org/team", 1, part=part))
-        assert store.reserve(HoldRequest("a", inner, {"usd": 10, "calls": 1})) == Held("a")
-        assert store.reserve(request("b", inner)) == Refused(part, "usd", "total", 15, 5, 20)
-        assert self.sums(store, "org/team")["held"] == 15
-        assert store.reserve(HoldRequest("c", inner, {"calls": 2})) == Refused("org", "calls", "total", 2, 1, 3)
-        kinds = [(one.cap.account, one.cap.resource) for one in store.read(inner, {"customer": "42"})]
-        assert kinds == [(part, "usd"), ("org", "calls")]
-        with pytest.raises(LedgerError, match=says):
-            store.top_up(Cap(part, "usd", 5), "anna", "")
-        with pytest.raises(LedgerError, match=says):
-            store.set_cap(Cap(part, "usd", 20), "anna", "")
-        store.set_cap(Cap(part, "usd", 10), "anna", "less")
-        store.pause("org", "anna", "all")
-        assert store.reserve(request("c", inner, 0)) == Paused("org", False, "anna", "all")
-        for fields in ({"part": "org/part:1"}, {"part": "org/team/x"}, {"part": part, "free": True}):
-            with pytest.raises(ConfigError):
-                request("r", "org/team", **fields)
-
-    def test_the_labels_of_a_part_reach_all_calls_below_it(self, store: LedgerStore) -> None:
-        """Whatever labels they name themselves; what the part has is held there already."""
-        part, label = "org/team/part:1", "org#customer=42"
-        inner, scope = f"{part}/part:2", f"{part}/part:2/part:3/run"
-        store.set_cap(Cap(label, "usd", 30), "anna", "")
-        store.set_cap(Cap(label, "calls", 2), "anna", "")
-        store.set_cap(Cap("org#customer=7", "usd", 3), "anna", "")
-        store.reserve(request("p", "org/team", 20, part=part, labels={"customer": "42"}))
-        store.reserve(request("q", part, 10, part=inner))
-        store.reserve(request("r", inner, 5, part=f"{inner}/part:3"))
-        assert store.reserve(HoldRequest("a", scope, {"usd": 2, "calls": 2})) == Held("a")
-        assert store.reserve(HoldRequest("b", scope, {"calls": 1})) == Refused(label, "calls", "total", 2, 0, 3)
-        seven = {"customer": "7"}  # no part has it, so it counts here
-        assert store.reserve(request("c", scope, 4, labels=seven)) == Refused("org#customer=7", "usd", "total", 3, 3, 4)
-        assert store.reserve(request("c", scope, 3, labels=seven)) == Held("c")
-        assert self.sums(store, "org#customer=7")["held"] == 3
-        assert [(one.held, one.left) for one in store.balances() if one.cap.account == label] == [(2, 0), (20, 10)]
-        kinds = [(one.cap.account, one.cap.resource) for one in store.read(scope)]
-        assert kinds == [(label, "calls"), (f"{inner}/part:3", "usd")]
-        store.pause(label, "anna", "enough", stopped=True)
-        assert store.reserve(request("d", scope, 0)) == Paused(label, True, "anna", "enough")
-
     def test_another_program_sees_all_of_it(self, store: LedgerStore) -> None:
         """And goes on."""
         store.reserve(request("a", worst=50, name="a call", labels={"customer": "42"}))
@@ -384,7 +305,8 @@ class LedgerStoreConformance:
         assert (hold.id, hold.name, hold.labels, hold.state) == ("a", "a call", {"customer": "42"}, "settled")
         assert (hold.worst, hold.spent, hold.begun) == ({"usd": 50}, {"usd": 1}, BEGIN)
         assert store.history("or") == [] == store.history("org/team/agent/run")
-        again.close()
+        if again is not store:
+            again.close()
 
     def test_a_closed_store_pays_for_nothing(self) -> None:
         """It is opened anew."""

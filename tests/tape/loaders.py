@@ -11,7 +11,7 @@ from random import Random
 
 from experiments.studies.sdp.revalidation import checked, revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
-from tape.budget import Resources
+from tape.budget import Budget, Resources
 from tape.choice.graph import PlanGraph
 from tape.cli import main
 from tape.lm import bundled
@@ -23,7 +23,7 @@ from tape.lm.registry import open_backend
 from tape.lm.scripted import ScriptedLM
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import RunJournal
+from tape.runner.run_ledger import RunLedger
 from tape.trace import read_trace
 from tests.tape.loader_sweeps import Loader
 from tests.tape.methods.sdp.synthetic import Synthetic
@@ -88,11 +88,11 @@ def _script(folder: Path) -> Path:
 
 def _ledger(folder: Path) -> Path:
     file = folder / "run-ledger.jsonl"
-    journal = RunJournal(file, Resources({"tokens": 3}))
-    first = journal.reserve(Resources({"tokens": 5, "usd": None}))
-    journal.reserve(Resources({"tokens": 7}))
-    journal.settle(first, Resources({"tokens": 4}))
-    journal.close()
+    payer = RunLedger(file, Budget({"tokens": 99}), Resources({"tokens": 3})).payer
+    first = payer.reserve(Resources({"tokens": 5, "usd": None}))
+    payer.reserve(Resources({"tokens": 7}))
+    payer.settle(first, Resources({"tokens": 4}))
+    payer.close()
     return file
 
 
@@ -223,7 +223,7 @@ LOADERS: dict[str, Loader] = {
     "trajectory": Loader(_trajectory, _trajectory_checked),
     "config of a run": Loader(lambda folder: _run(folder) / "config.json", _read_run),
     "episodes of a run": Loader(_episodes, lambda file: write_derived(RunDirectory(file.parent)), share=0.1),
-    "ledger of a run": Loader(_ledger, lambda file: RunJournal(file, Resources()).close()),
+    "ledger of a run": Loader(_ledger, lambda file: RunLedger(file, Budget(), Resources()).payer.close()),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
     "script": Loader(_script, _played),

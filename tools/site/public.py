@@ -146,11 +146,11 @@ PUBLIC: Mapping[str, Page] = {
     ),
     "testing": Page(
         "Testing your parts",
-        "Suites that a new environment, agent, solver, tool, model or state inherits, and servers for tests.",
+        "Suites that a new environment, agent, solver, tool, model, store or state inherits, and servers for tests.",
         _of(
             "tape.testing",
             "EnvironmentConformance AgentConformance SearchConformance StateConformance ToolConformance"
-            " ModelConformance Line LineModel",
+            " ModelConformance LedgerStoreConformance Line LineModel",
         )
         | _of("tape.testing.endpoint", "ModelEndpoint")
         | _of("solvers.testing", "SolverConformance"),

@@ -1,7 +1,8 @@
-"""Where holds are kept, by address: a file that programs of one host share, or a database that hosts share.
+"""Where holds are kept, by address: in memory, in a file that programs share, or in a database that hosts share.
 
 ==================  ==============================================================================
 ``addresses.py``    which store an address names, and what of it may be shown
+``memory.py``       a store of one program, and what it shares with one in a file
 ``file.py``         a store in a file (``shared_file.py``)
 ``records.py``      the lines of the file
 ``books.py``        what may happen there: its state as a function of its records
@@ -26,7 +27,7 @@ from tape.budget.stores.addresses import Address, read_address
 
 
 def open_store(url: str | Address) -> LedgerStore:
-    """The store at ``postgresql://user@host/database``, or ``file:///var/lib/budget.ledger``.
+    """The store at ``postgresql://user@host/database`` or ``file:///var/lib/budget.ledger``, or a new one, ``memory:``.
 
     Args:
         url: The address, also as ``host=... dbname=...``, or with a driver as in ``postgresql+psycopg://``. A file is
@@ -53,23 +54,23 @@ def open_store(url: str | Address) -> LedgerStore:
         from tape.budget.stores.file import FileStore
 
         return FileStore(address.path)
-    assert address.conninfo, "what is no file is in a database"
+    if not address.conninfo:
+        from tape.budget.stores.memory import MemoryStore
+
+        return MemoryStore()
     from tape.budget.stores.postgres import PostgresStore
 
     return PostgresStore(address)
 
 
 @contextmanager
-def paying(
-    url: str | None, scope: str, labels: Labels | None = None, *, patient: bool = True
-) -> Iterator[StorePayer | None]:
+def paying(url: str | None, scope: str, labels: Labels | None = None) -> Iterator[StorePayer | None]:
     """A scope of the store at an address while the block lasts; None where there is no address.
 
     Args:
         url: The address.
         scope: Who pays.
         labels: What else it is for.
-        patient: See :class:`StorePayer`.
 
     Raises:
         ConfigError, LedgerError, MissingExtraError: See :func:`open_store`.
@@ -86,6 +87,5 @@ def paying(
     if not url:
         yield None
         return
-    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels, patient=patient)) as payer:
-        assert payer.store is store, "it pays from what is at the address"
+    with closing(open_store(url)) as store, closing(StorePayer(store, scope, labels)) as payer:
         yield payer

@@ -11,13 +11,14 @@ from tape.errors import ConfigError
 from tape.plugins import require_extra
 from tape.redaction import hide
 
+MEMORY = "memory:"
 _FILE = re.compile(r"file://", re.IGNORECASE)
 _DATABASE = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _PAIR = r"(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*="
 _PAIRS = re.compile(_PAIR)  # libpq knows them in small letters alone
 _LIKE = re.compile(
     r"://|^\W*(?:jdbc:)?(?:postgres(?:ql)?(?:\+\w+)?\s*(?::|%3a|//|/.*:.*@)|file:)|^\W*[\w.+-]{2,}:.*@"
-    rf"|^\W*(?:{_PAIR}|(?:server|hostname|database|username|uid)\s*=)|(?:^|\W)\w*(?:passw|passphrase|pwd)\w*\s*=",
+    rf"|^{MEMORY}$|^\W*(?:{_PAIR}|(?:server|hostname|database|username|uid)\s*=)|(?:^|\W)\w*(?:passw|passphrase|pwd)\w*\s*=",
     re.IGNORECASE | re.DOTALL,
 )
 _PATH = re.compile(r"[~.]{0,2}[/\\](?!/)")
@@ -36,7 +37,7 @@ _REFUSED = (
 
 @dataclass(frozen=True)
 class Address:
-    """Where a store is: a file, or a database as libpq reads it; as text without what may be a secret."""
+    """Where a store is: a file, a database as libpq reads it, or else memory; as text without what may be a secret."""
 
     shown: str
     path: Path | None
@@ -44,7 +45,6 @@ class Address:
     has_password: bool = False
 
     def __str__(self) -> str:
-        assert (self.path is None) == bool(self.conninfo), "it is a file or a database"
         return self.shown
 
 
@@ -57,7 +57,6 @@ def require_file(path: str) -> None:
     """Refuse to make a file of what was meant as an address, and may hold a password, with a ConfigError."""
     if is_address(path):
         raise ConfigError("an address stands where a file is named; a file of such a name is given by its whole path")
-    assert not _DATABASE.match(path), "a database is no file"
 
 
 def read_address(text: str | Address) -> Address:
@@ -70,6 +69,8 @@ def read_address(text: str | Address) -> Address:
     if isinstance(text, Address):
         return text
     text = text.lstrip()
+    if text.rstrip() == MEMORY:
+        return Address(MEMORY, None)
     if found := _FILE.match(text):
         # Whole: a reader of addresses cuts at `#` and `?`, and leaves line feeds out, which names another file.
         path = unquote(text[found.end() :], errors="surrogateescape")

@@ -36,11 +36,6 @@ DO = ("reserve", "grow", "end", "sweep", "cap", "top_up", "reset", "rule", "paus
 
 _STALE, _OTHER_VERSION = "TL001", "TL002"
 
-assert MOST >= 1, "a batch has requests"
-assert TRIES > 1, "a connection that was cut is made anew"
-assert PATIENCE >= 0
-assert PATIENCE < 0.01, "nobody waits long for others"
-
 
 class Batches:
     """Sends requests by a thread and a connection of its own.
@@ -66,9 +61,6 @@ class Batches:
         self._told: deque[Warned] = deque()
         """Warnings, which those who ask tell: what they do may ask in turn."""
         self._connect()  # a fault shows here
-        assert self._connection is not None
-        assert not self._connection.closed
-        assert self._instance is not None
         self._thread: threading.Thread = threading.Thread(target=self._work, name="tape ledger", daemon=True)
         self._thread.start()
 
@@ -149,10 +141,8 @@ class Batches:
 
     def _apply(self, batch: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """A batch in one statement and one commit; a cut connection is made anew, and the batch again."""
-        assert len(batch) >= 1, "nobody sends for nothing"
         assert len(batch) <= MOST, len(batch)
         at = self._at()
-        assert at is None or at.tzinfo is not None, "a moment has a time zone"
         given = (VERSION, Jsonb(list(batch)), at, Jsonb(dict(self._seen)))
         for attempt in range(TRIES):
             try:
@@ -192,8 +182,6 @@ class Batches:
         told = [Warned(*one) for one in warnings]
         warned = {one.account.partition("/")[0].partition("#")[0] for one in told}
         assert warned <= batches.keys(), "a batch warns of what it has done itself"
-        assert all(one.percent >= 1 for one in told), told
-        assert all(one.percent <= 100 for one in told), told
         self._seen.update(batches)
         self._told.extend(told)
         return answers

@@ -2,7 +2,7 @@
 
 A schedule is a tree of ledgers and some actors that reserve, spend, give back, fail, use more than they declared, or
 are cut off. It is interleaved by chance, by an event loop that cancels, by threads, or by processes that die; the crash
-of a journaled run is cut at any moment, in the middle of a line too. An overspend is explained if an actor used more
+of a run is cut at any moment, in the middle of a line too. An overspend is explained if an actor used more
 than it had declared, which the ledger must have counted; any other is an error.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import multiprocessing
 import os
 import random
@@ -26,9 +25,9 @@ from typing import Any
 import pytest
 
 from tape.budget import Budget, Ledger, Payer, Resources
-from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
 from tape.errors import BudgetExceededError
-from tape.runner.journal import RunJournal
+from tape.runner.run_ledger import RunLedger, payer_of, spent_in
+from tape.runner.work import PaidFrom
 
 KINDS = ("calls", "tokens", "usd")
 Steps = Generator[None, None, None]
@@ -287,45 +286,36 @@ def check_booked(found: Resources, truths: list[Truth]) -> None:
 
 
 def crashing(seeds: range, counts: Counter[str], folder: Path) -> None:
-    """A run with a journal is cut off at a drawn moment, perhaps within a line: what was open is booked in full."""
+    """A run with a ledger is cut off at a drawn moment, perhaps within a line: what was open is booked in full."""
     for seed in seeds:
         rng = random.Random(seed)
-        path = folder / "journal"
+        path = folder / "ledger"
         path.unlink(missing_ok=True)
-        journal = RunJournal(path, Resources())
-        schedule = Schedule(rng, counts, payer=journal)
+        run = RunLedger(path, Budget(), Resources())
+        schedule = Schedule(rng, counts, payer=run.payer)
         schedule.play(rng.randint(0, 12))
-        torn = json.dumps({"close": 1, "spent": {}})[: rng.randint(0, 12)]
+        torn = '{"do": "end", "at": '[: rng.randint(0, 20)]
         left = folder / "left"
         left.write_bytes(path.read_bytes() + torn.encode())
-        again = RunJournal(left, Resources())
-        again.close()
-        check_booked(again.spent, [schedule.truth])
+        check_booked(spent_in(left), [schedule.truth])
         schedule.close()
         schedule.check()
-        journal.close()
+        run.payer.close()
         counts["crashes"] += 1
 
 
 # Several processes
 
 
-def worker(pipe: connection.Connection, seeds: range) -> None:
-    """Play on the run's ledger at the other end, then die in the middle of the last schedule."""
-
-    def ask(message: LedgerMessage) -> LedgerReply:
-        pipe.send(message)
-        reply: LedgerReply = pipe.recv()
-        return reply
-
-    counts, truths = Counter[str](), []
-    client = LedgerClient(ask, pipe.send)
+def worker(pipe: connection.Connection, seeds: range, paid_from: PaidFrom) -> None:
+    """Play on the run's ledger, then die in the middle of the last schedule."""
+    counts, truths, payer = Counter[str](), [], payer_of(paid_from)
     for seed in seeds[:-1]:
-        schedule = Schedule(random.Random(seed), counts, payer=client)
+        schedule = Schedule(random.Random(seed), counts, payer=payer)
         schedule.play()
         truths.append(schedule.truth)
     rng = random.Random(seeds[-1])
-    schedule = Schedule(rng, counts, payer=client)
+    schedule = Schedule(rng, counts, payer=payer)
     schedule.play(rng.randint(1, 10))
     counts["crashes"] += 1
     done = sum((truth.total for truth in truths), Counter[str]())
@@ -334,43 +324,34 @@ def worker(pipe: connection.Connection, seeds: range) -> None:
     os._exit(9)
 
 
-def in_processes(seeds: range, deaths: int, counts: Counter[str]) -> None:
-    """Two processes at a time on one run's ledger; each dies and is followed by another one."""
+def in_processes(seeds: range, deaths: int, counts: Counter[str], folder: Path) -> None:
+    """Two processes at a time pay from one run's file; each dies and is followed by another one."""
     context = multiprocessing.get_context("spawn")
-    run = run_of(seeds)
-    host, size = LedgerHost(run), len(seeds) // deaths
+    budget = run_of(seeds).budget
+    run = RunLedger(folder / "run", budget, Resources())
+    size = len(seeds) // deaths
     waiting = [range(seeds.start + i * size, seeds.start + (i + 1) * size) for i in range(deaths)]
-    pipes: dict[connection.Connection, Any] = {}
     done, lasts, broken = Counter[str](), list[Truth](), False
-    while waiting or pipes:
-        while waiting and len(pipes) < 2:
+    while waiting:
+        started = []
+        for _ in range(min(2, len(waiting))):
             ours, theirs = context.Pipe()
-            process = context.Process(target=worker, args=(theirs, waiting.pop()), daemon=True)
+            process = context.Process(target=worker, args=(theirs, waiting.pop(), run.paid_from), daemon=True)
             process.start()
             theirs.close()
-            pipes[ours] = process
-        for pipe in connection.wait(list(pipes)):
-            assert isinstance(pipe, connection.Connection)
-            try:
-                message = pipe.recv()
-            except (EOFError, ConnectionError):
-                host.end(id(pipe))
-                process = pipes.pop(pipe)
-                process.join()
-                assert process.exitcode == 9, "a worker failed"
-                pipe.close()
-                continue
-            if isinstance(message, LedgerMessage):
-                if (reply := host.answer(id(pipe), message)) is not None:
-                    pipe.send(reply)
-                continue
-            counts.update(message[0])
-            done.update(message[1])
-            broken = broken or message[2]
-            lasts.append(message[3])
-    assert len(lasts) == deaths
-    check_run(run, broken)
-    check_booked(Resources({kind: (run.used[kind] or 0) - done[kind] for kind in KINDS}), lasts)
+            started.append((process, ours))
+        for process, pipe in started:
+            played, spent, broke, last = pipe.recv()
+            process.join()
+            assert process.exitcode == 9, "a worker failed"
+            counts.update(played)
+            done.update(spent)
+            broken = broken or broke
+            lasts.append(last)
+    total = run.spent()
+    assert broken or all((total[kind] or 0) <= cap for kind, cap in budget.items()), "the run's cap was overspent"
+    check_booked(Resources({kind: (total[kind] or 0) - done[kind] for kind in KINDS}), lasts)
+    run.payer.close()
 
 
 def sweep(total: int, deaths: int, folder: Path) -> Counter[str]:
@@ -382,7 +363,7 @@ def sweep(total: int, deaths: int, folder: Path) -> Counter[str]:
         for first in range(part.start, part.stop, 10_000):
             play(range(first, min(first + 10_000, part.stop)), counts)
     crashing(parts[3], counts, folder)
-    in_processes(parts[4], deaths, counts)
+    in_processes(parts[4], deaths, counts, folder)
     return counts
 
 

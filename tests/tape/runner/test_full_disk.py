@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tape.budget import Budget, Resources
+from tape.budget import Budget
 from tape.cli.main import main
 from tape.errors import TapeError
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import RunJournal
+from tape.runner.run_ledger import spent_in
 from tape.runner.runner import Runner
 from tape.runner.workers import InProcess
 from tests.full_disk import FullDisk, grow, small_disk
@@ -43,9 +43,7 @@ def lines(out: Path) -> list[bytes]:
 
 
 def spent(out: Path) -> int:
-    journal = RunJournal(out / "run-ledger.jsonl", Resources())
-    journal.close()
-    return journal.spent["calls"] or 0
+    return spent_in(out / "run-ledger.jsonl")["calls"] or 0
 
 
 def sweep(folder: Path, every: int) -> dict[str, Any]:
@@ -84,7 +82,7 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
 
 @pytest.mark.timeout(300)
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    found = sweep(tmp_path, every=9)
+    found = sweep(tmp_path, every=13)
     assert found["stops"] > 10
 
 

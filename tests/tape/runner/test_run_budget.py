@@ -4,22 +4,20 @@ import json
 import os
 import signal
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tape.budget import Budget, Ledger, Resources
-from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
+from tape.budget import Budget, Cap, HoldRequest, Resources, open_store
 from tape.errors import BudgetExceededError, ConfigError, RunDirectoryError, UnknownCostError
 from tape.lm.base import Completion, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
-from tape.runner.journal import RunJournal
 from tape.runner.pool import Pool, WorkerError
 from tape.runner.processes import Processes
+from tape.runner.run_ledger import RunLedger, spent_in
 from tape.runner.runner import Runner, Watcher
 from tape.runner.workers import InProcess
 from tests.tape.runner.test_workers import SCRIPT, comparable, configuration, scripted
@@ -40,9 +38,7 @@ def tokens(out: Path) -> list[int]:
 
 
 def spent(out: Path) -> Resources:
-    journal = RunJournal(out / "run-ledger.jsonl", Resources())
-    journal.close()
-    return journal.spent
+    return spent_in(out / "run-ledger.jsonl")
 
 
 @pytest.fixture
@@ -154,87 +150,72 @@ def test_the_display_gets_what_is_left(tmp_path: Path) -> None:
     assert (shown[0], shown[-1][0]) == ((100, 100), 100 - 18)
 
 
-# The journal
+# Its ledger
 
 
-def test_a_journal_counts_what_was_left_open(tmp_path: Path) -> None:
-    journal = RunJournal(tmp_path / "j", Resources({"usd": 5}))
-    one, two, _ = (journal.reserve(Resources({"usd": 10 * i, "tokens": 1})) for i in (1, 2, 3))
-    journal.settle(one, Resources({"usd": 7}))
-    journal.release(two)
-    assert journal.spent == Resources({"usd": 12})
+def settled(run: RunLedger, worst: Resources, actual: Resources) -> None:
+    run.payer.settle(run.payer.reserve(worst), actual)
+
+
+def test_what_was_left_open_counts_in_full(tmp_path: Path) -> None:
+    file = tmp_path / "j"
+    run = RunLedger(file, Budget(), Resources({"usd": 5}))
+    settled(run, Resources({"usd": 10, "tokens": 1}), Resources({"usd": 7}))
+    run.payer.release(run.payer.reserve(Resources({"usd": 20})))
+    assert run.spent() == Resources({"usd": 12})
+    run.payer.reserve(Resources({"usd": 30, "tokens": 1}))
     # Killed here; a torn line was never acted on.
-    (tmp_path / "j").write_bytes((tmp_path / "j").read_bytes() + b'{"close": 3, "spe')
-    again = RunJournal(tmp_path / "j", Resources({"usd": 1_000_000}))
-    assert again.spent == Resources({"usd": 42, "tokens": 1})
-    again.settle(again.reserve(Resources({"usd": 9})), Resources({"usd": 8}))
-    assert RunJournal(tmp_path / "j", Resources()).spent == Resources({"usd": 50, "tokens": 1})
+    file.write_bytes(file.read_bytes() + b'{"do": "end", "at')
+    again = RunLedger(file, Budget({"usd": 50}), Resources({"usd": 1_000_000}))
+    assert again.spent() == Resources({"usd": 42, "tokens": 1})
+    with pytest.raises(BudgetExceededError, match=r"do not fit into what run has left: \$0.000008 of \$0.00005"):
+        again.payer.reserve(Resources({"usd": 9}))
+    settled(again, Resources({"usd": 8}), Resources({"usd": 8}))
+    assert spent_in(file) == Resources({"usd": 50, "tokens": 1})
+    assert RunLedger(file, Budget({"usd": 20}), Resources()).left() == {"usd": 0}
 
 
-def test_a_journal_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tape.runner.journal.MOST_LINES", 50)
-    journal = RunJournal(tmp_path / "j", Resources())
-    kept = journal.reserve(Resources({"usd": 3}))
-    for _ in range(200):
-        journal.settle(journal.reserve(Resources({"usd": 2})), Resources({"usd": 1}))
-    assert len((tmp_path / "j").read_text().splitlines()) <= 53
-    assert RunJournal(tmp_path / "j", Resources()).spent == Resources({"usd": 203})
-    journal.release(kept)
+def test_a_run_that_goes_on_begins_with_a_small_file(tmp_path: Path) -> None:
+    run = RunLedger(tmp_path / "j", Budget(), Resources())
+    for _ in range(20):
+        settled(run, Resources({"usd": 2}), Resources({"usd": 1}))
+    again = RunLedger(tmp_path / "j", Budget(), Resources())
+    assert again.spent() == Resources({"usd": 20})
+    assert len((tmp_path / "j").read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nonsense\n", '{"schema": 2, "spent": {}}\n', '{"schema": 1, "spent": {}}\n{"a": 1}\n']
+    "text", ["", "nonsense\n", '{"schema": 2, "spent": {}}\n', '{"schema": 1, "what": "ledger"}\n{"a": 1}\n']
 )
-def test_a_malformed_journal_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
+def test_a_malformed_ledger_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "j").write_text(text)
-    with pytest.raises(RunDirectoryError, match=r"j:\d: .*not a line of a run's ledger"):
-        RunJournal(tmp_path / "j", Resources())
+    with pytest.raises(RunDirectoryError, match=r"j(:\d: no line of a ledger| is no ledger| is empty)"):
+        RunLedger(tmp_path / "j", Budget(), Resources())
+    assert [path.name for path in tmp_path.iterdir()] == ["j"]
 
 
 def test_unknown_spending_under_a_new_cap_is_an_error(tmp_path: Path) -> None:
-    journal = RunJournal(tmp_path / "j", Resources())
-    ledger = Ledger(name="run", payer=journal)
-    ledger.settle(ledger.reserve(Resources({"usd": None})), Resources({"usd": None}))
-    later = Ledger(Budget({"usd": 5}), name="run")
+    for _ in range(2):
+        run = RunLedger(tmp_path / "j", Budget(), Resources())
+        settled(run, Resources({"usd": None, "tokens": None}), Resources({"usd": None, "tokens": 3}))
+    assert run.spent() == Resources({"usd": None, "tokens": 6})
+    RunLedger(tmp_path / "j", Budget({"tokens": 5}), Resources())
     with pytest.raises(UnknownCostError, match="how much usd was spent before is unknown"):
-        later.book(RunJournal(tmp_path / "j", Resources()).spent)
+        RunLedger(tmp_path / "j", Budget({"usd": 5}), Resources())
 
 
-# Asking a ledger in another process
-
-
-def joined(host: LedgerHost, client: str) -> Ledger:
-    """A ledger that asks a host, which answers in a thread of its own as it does in a process of its own."""
-    thread = ThreadPoolExecutor(1)
-
-    def ask(message: LedgerMessage) -> LedgerReply:
-        reply = thread.submit(host.answer, client, message).result()
-        assert reply is not None
-        return reply
-
-    def send(message: LedgerMessage) -> None:
-        assert thread.submit(host.answer, client, message).result() is None
-
-    return Ledger(name="here", payer=LedgerClient(ask, send))
-
-
-def test_clients_share_a_ledger_and_what_they_leave_open_is_charged() -> None:
-    run_ledger = Ledger(Budget({"tokens": 10}), name="run")
-    host = LedgerHost(run_ledger)
-    one, two = joined(host, "one"), joined(host, "two")
-    first = one.reserve(Resources({"tokens": 6}))
-    with pytest.raises(BudgetExceededError) as refused:
-        two.reserve(Resources({"tokens": 5}))
-    error = refused.value
-    assert (error.kind, error.limit, error.used, error.requested, error.ledger) == ("tokens", 10, 6, 5, "run")
-    assert two.reserved == Resources()
-    one.settle(first, Resources({"tokens": 4}), paid=Resources({"tokens": 2}))
-    assert (one.used["tokens"], one.paid["tokens"], run_ledger.used["tokens"]) == (4, 2, 2)
-    two.release(two.reserve(Resources({"tokens": 8})))
-    two.reserve(Resources({"tokens": 8}))
-    assert host.end("two") == Resources({"tokens": 8})
-    assert run_ledger.used["tokens"] == 10
-    assert host.end("two") == host.end("one") == Resources()
-    assert run_ledger.reserved == Resources()
-    with pytest.raises(UnknownCostError, match="run ledger"):
-        one.reserve(Resources({"tokens": None}))
+def test_what_others_share_is_asked_after_the_run(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/org.ledger"
+    store = open_store(url)
+    store.set_cap(Cap("org", "tokens", 10), "anna", "")
+    run = RunLedger(tmp_path / "j", Budget({"tokens": 8}), Resources(), (url, "org/study"))
+    with pytest.raises(BudgetExceededError, match="what run has left"):
+        run.payer.reserve(Resources({"tokens": 9}))
+    settled(run, Resources({"tokens": 6}), Resources({"tokens": 3}))
+    store.reserve(HoldRequest("other", "org", {"tokens": 3}))
+    with pytest.raises(BudgetExceededError, match="what org has left"):
+        run.payer.reserve(Resources({"tokens": 5}))
+    assert (run.left(), run.spent()) == ({"tokens": 5}, Resources({"tokens": 3}))
+    with pytest.raises(UnknownCostError, match="under the cap of run"):
+        run.payer.reserve(Resources({"tokens": None}))
+    assert [(hold.scope, dict(hold.spent)) for hold in store.history("org/study")] == [("org/study", {"tokens": 3})]

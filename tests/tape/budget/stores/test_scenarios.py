@@ -1,10 +1,9 @@
-"""The scenarios of scenarios.toml, of a store, a program's ledger, a guard and the gateway, with both stores."""
+"""The scenarios of scenarios.toml, of a program's ledger, a guard and the gateway, with all stores."""
 
 from __future__ import annotations
 
 import asyncio
 import tomllib
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -16,18 +15,15 @@ import pytest
 from tape.budget import (
     Budget,
     Cap,
-    Held,
-    HoldRequest,
     Ledger,
     LedgerStore,
-    Paused,
     PausedError,
     Period,
-    Refused,
     Resources,
     StorePayer,
 )
 from tape.budget.stores.file import FileStore
+from tape.budget.stores.memory import MemoryStore
 from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.ledgers import Ledgers
 from tape.guard.charges import ToolCharge
@@ -45,20 +41,6 @@ class Clock:
 
     def __init__(self) -> None:
         self.at = BEGIN
-
-
-def of_store(store: LedgerStore, labels: Mapping[str, str], _: Path) -> Call:
-    def call(who: str, worst: int | None, name: str) -> Callable[[int], object]:
-        request = HoldRequest(uuid.uuid4().hex, f"org/{who}", {"usd": worst}, labels, name)
-        found = store.reserve(request)
-        if isinstance(found, Paused):
-            raise found.error()
-        if isinstance(found, Refused):
-            raise UnknownCostError if found.cap_needed is None else found.error(worst or 0)
-        assert isinstance(found, Held)
-        return lambda used: store.settle(request.id, {"usd": used})
-
-    return call
 
 
 def of_ledger(store: LedgerStore, labels: Mapping[str, str], _: Path) -> Call:
@@ -116,6 +98,8 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore,
     clock = Clock()
     if request.param == "file":
         return FileStore(tmp_path / "budget.ledger", lambda: clock.at), clock
+    if request.param == "memory":
+        return MemoryStore(lambda: clock.at), clock
     url = request.getfixturevalue("database")
     from tape.budget.stores.postgres import PostgresStore
 
@@ -124,7 +108,11 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore,
 
 @pytest.mark.parametrize(
     ("bound", "opened"),
-    [*((bound, "file") for bound in (of_store, of_ledger, of_guard, of_gateway)), (of_store, "PostgreSQL")],
+    [
+        *((bound, "file") for bound in (of_ledger, of_guard, of_gateway)),
+        (of_ledger, "memory"),
+        (of_ledger, "PostgreSQL"),
+    ],
     indirect=["opened"],
 )
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one["name"].replace(" ", "-"))

@@ -1,18 +1,20 @@
-"""Both stores against the contract, and in lock-step."""
+"""All stores against the contract, and in lock-step."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from tape.budget import Cap, Ended, HoldRequest, LedgerError, LedgerStore, Paused, Warned
+from tape.budget import Held, LedgerStore, Warned
 from tape.budget.stores.file import FileStore
+from tape.budget.stores.memory import MemoryStore
 from tape.budget.stores.postgres import PostgresStore
-from tape.testing.ledger import BEGIN, LedgerStoreConformance, request
+from tape.testing import LedgerStoreConformance
+from tape.testing.ledger_parts import BEGIN, request
 from tests.tape.budget.stores.lockstep import Steps, answer, plain, state
 from tests.tape.budget.stores.model import Model
 from tests.tape.budget.stores.server import Server
@@ -29,41 +31,33 @@ class Clock:
         return self.at
 
 
-class Conformance(LedgerStoreConformance):
-    """The suite, and how parts end."""
+class TestMemory(LedgerStoreConformance):
+    """In memory, where no other program has it."""
 
-    @pytest.mark.parametrize("how", ["settled", "voided", "expired"])
-    def test_a_part_ends_whole_and_what_is_paid_later_is_booked_above(self, store: LedgerStore, how: str) -> None:
-        """In the accounts of its scope and of its labels, also where parts are nested."""
-        part, inner, label = "org/team/part:1", "org/team/part:1/part:2", "org#customer=42"
-        store.set_cap(Cap(label, "usd", 40), "anna", "")
-        store.reserve(request("p", "org/team", 30, part=part, labels={"customer": "42"}, seconds=60))
-        store.reserve(request("q", part, 20, part=inner, seconds=60))
-        for id, worst in (("a", 5), ("b", 6), ("c", 1)):
-            store.reserve(request(id, f"{inner}/run", worst))
-        store.settle("a", {"usd": 3})
-        if how == "expired":
-            self.set_time(store, BEGIN + timedelta(seconds=61))
-        ends = {id: store.void(id) if how == "voided" else store.settle(id, {}) for id in ("q", "p")}
-        assert ends == {id: Ended(id, "settled", {"usd": 10}) for id in ("q", "p")}
-        for id, scope, kind in (("d", part, "usd"), ("e", f"{inner}/run", "calls")):
-            answer = store.reserve(HoldRequest(id, scope, {kind: 0}))
-            assert isinstance(answer, Paused)
-            assert (answer.stopped, answer.why) == (True, "the part has ended")
-        with pytest.raises(LedgerError, match="grows no more, since org/team/part:1/part:2 has ended"):
-            store.grow("b", {"usd": 7})
-        store.void("c")
-        assert [one.left for one in store.balances() if one.cap.account in (part, inner)] == [0, 0]
-        store.reserve(request("f", "org/team", 20))
-        store.settle("b", {"usd": 50})  # for a worst case of 6
-        for account, debt in ((label, 14), ("org/team", 14), ("org", 0)):
-            found = self.sums(store, account)
-            assert (found["spent"], found["debt"]) == (54, debt), account
-        assert self.sums(store, inner)["spent"] == 53
-        assert store.settle("p", {"usd": 1}) == Ended("p", "settled", {"usd": 54})
+    _clock = Clock()
+
+    def make(self) -> LedgerStore:
+        return MemoryStore(self._clock)
+
+    def set_time(self, store: LedgerStore, at: datetime) -> None:
+        assert store
+        self._clock.at = at
+
+    def test_after_an_interrupt_amid_a_hold_nothing_of_it_is_there(
+        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(hold: object) -> None:
+            raise KeyboardInterrupt
+
+        store.reserve(request("a"))
+        monkeypatch.setattr(store._books, "set_aside", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.reserve(request("b", worst=50))
+        assert [hold.id for hold in store.history()] == ["a"]
+        assert store.reserve(request("b", worst=50)) == Held("b")
 
 
-class TestFile(Conformance):
+class TestFile(LedgerStoreConformance):
     """The file."""
 
     @pytest.fixture(autouse=True)
@@ -82,7 +76,7 @@ class TestFile(Conformance):
         self._clock.at = at
 
 
-class TestPostgres(Conformance):
+class TestPostgres(LedgerStoreConformance):
     """The database."""
 
     @pytest.fixture(autouse=True)
