@@ -83,9 +83,9 @@ class TableEntry:
         value = self._get(field)
         if not isinstance(value, list):
             raise self.error(field, f"is {value!r:.40}; give a list of texts")
-        found = tuple(self._text(field, text) for text in value)
-        self._check_count(field, found, "text", least)
-        return found
+        texts = tuple(self._text(field, text) for text in value)
+        self._check_count(field, texts, "text", least)
+        return texts
 
     def words(self, field: str, least: int = 1) -> tuple[str, ...]:
         """The words of a text, in order and each different.
@@ -96,9 +96,9 @@ class TableEntry:
         value = self._get(field)
         if not isinstance(value, str):
             raise self.error(field, f"is {value!r:.40}; give words in one text")
-        found = tuple(value.split())
-        self._check_count(field, found, "word", least)
-        return found
+        words = tuple(value.split())
+        self._check_count(field, words, "word", least)
+        return words
 
     def flag(self, field: str) -> bool:
         """True or false; false where it is left out.
@@ -141,12 +141,12 @@ class TableEntry:
         """
         return map(self.table, self.fields)
 
-    def _check_count(self, field: str, found: tuple[str, ...], what: str, least: int) -> None:
-        if len(set(found)) < len(found):
-            twice = next(item for item in found if found.count(item) > 1)
+    def _check_count(self, field: str, texts: tuple[str, ...], what: str, least: int) -> None:
+        if len(set(texts)) < len(texts):
+            twice = next(item for item in texts if texts.count(item) > 1)
             raise self.error(field, f"has the {what} {twice!r} twice; leave one out")
-        if len(found) < least:
-            raise self.error(field, f"has {len(found)} {what}s; give {least} or more")
+        if len(texts) < least:
+            raise self.error(field, f"has {len(texts)} {what}s; give {least} or more")
 
     def _get(self, field: str) -> Any:
         if field not in self.fields:

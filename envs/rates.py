@@ -28,9 +28,9 @@ class Rates(NamedTuple):
         """
         given = dict(parse_qsl(query, keep_blank_values=True))
         try:
-            found = cls(**{option: float(text) for option, text in given.items()})
+            rates = cls(**{option: float(text) for option, text in given.items()})
         except (TypeError, ValueError):
-            found = cls(-1)
-        if not (0 <= found.errors <= 1 and 0 <= found.verdicts <= 1):
+            rates = cls(-1)
+        if not (0 <= rates.errors <= 1 and 0 <= rates.verdicts <= 1):
             raise ConfigError(f"simulated:{name}?{query}: options are errors and verdicts (0 to 1) and seed, a number")
-        return found
+        return rates

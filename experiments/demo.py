@@ -100,8 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 model = open_model(name)
             for levels in args.levels:
                 for agent in AGENTS:
-                    directory, found = run_one(args, model, levels, agent)
-                    groups += found
+                    directory, result = run_one(args, model, levels, agent)
+                    groups += result
             drawn += draw_one(directory)
         _show(console, groups)
         (args.out / "summary.md").write_text(table(groups), encoding="utf-8")

@@ -65,15 +65,17 @@ def write(path: Path) -> list[Path]:
 
 def check(results: Path) -> int:
     """Compare what is published with its episodes; the exit code is 1 if anything differs."""
-    found = [*published.check(results), *anchors.check(results)]
-    for difference in found:
+    differences = [*published.check(results), *anchors.check(results)]
+    for difference in differences:
         print(difference, file=sys.stderr)
-    if found:
+    if differences:
         again = f"python -m {MODULE} --rewrite"
-        print(f"{len(found)} differences; if the episodes are right, `{again}` writes reports anew", file=sys.stderr)
+        print(
+            f"{len(differences)} differences; if the episodes are right, `{again}` writes reports anew", file=sys.stderr
+        )
     else:
         print(f"all that is published in {results} follows from its episodes, and these are as they were anchored")
-    return int(bool(found))
+    return int(bool(differences))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

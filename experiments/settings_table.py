@@ -73,23 +73,23 @@ def table_of(declared: type[Any]) -> str:
         ValueError: One has no description in the docstring.
     """
     rows = ["| setting | type | default | meaning |", "|---|---|---|---|"]
-    for one in _settings_of(declared):
-        rows.append(f"| `{one.name}` | {one.kind} | {one.default} | {one.meaning} |")
+    for setting in _settings_of(declared):
+        rows.append(f"| `{setting.name}` | {setting.kind} | {setting.default} | {setting.meaning} |")
     return "\n".join([*rows, ""])
 
 
 def _settings_of(declared: type[Any]) -> Iterator[Setting]:
     about = _descriptions(declared)
     if issubclass(declared, BaseModel):
-        found = {name: _of_model(field) for name, field in declared.model_fields.items()}
+        models_by_name = {name: _of_model(field) for name, field in declared.model_fields.items()}
     else:
         hints = get_type_hints(declared)
-        found = {one.name: (_kind(hints[one.name]), one.default) for one in dataclasses.fields(declared)}
+        models_by_name = {item.name: (_kind(hints[item.name]), item.default) for item in dataclasses.fields(declared)}
     for name in inspect.get_annotations(declared):
-        if name in found:
+        if name in models_by_name:
             if name not in about:
                 raise ValueError(f"{declared.__module__}.{declared.__name__}: {name} has no line under Attributes")
-            kind, default = found[name]
+            kind, default = models_by_name[name]
             yield Setting(name, kind, _default(default), about[name])
 
 
@@ -101,21 +101,21 @@ def _of_model(field: FieldInfo) -> tuple[str, Any]:
 def _descriptions(declared: type[Any]) -> dict[str, str]:
     """What a docstring says under ``Attributes``, by name, as markdown."""
     _, _, section = inspect.cleandoc(declared.__doc__ or "").partition("Attributes:\n")
-    found = re.findall(r"^    (\w+): (.*(?:\n      +\S.*)*)", section, re.MULTILINE)
-    return {name: _ROLE.sub(r"`\1`", " ".join(text.split())).replace("``", "`") for name, text in found}
+    matches = re.findall(r"^    (\w+): (.*(?:\n      +\S.*)*)", section, re.MULTILINE)
+    return {name: _ROLE.sub(r"`\1`", " ".join(text.split())).replace("``", "`") for name, text in matches}
 
 
 def _kind(annotation: Any) -> str:
     """A type in words, with its bounds."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        own = next((one for one in args[1:] if isinstance(one, str)), None)
-        bounds = [part for one in args[1:] for part in getattr(one, "metadata", [one])]
+        own = next((argument for argument in args[1:] if isinstance(argument, str)), None)
+        bounds = [part for argument in args[1:] for part in getattr(argument, "metadata", [argument])]
         return own or _kind(args[0]) + _bounds(bounds)
     if origin in (Union, UnionType):
-        return " or ".join(_kind(one) for one in args if one is not NoneType)
+        return " or ".join(_kind(argument) for argument in args if argument is not NoneType)
     if origin is Literal:
-        return " or ".join(f"`{one}`" for one in args)
+        return " or ".join(f"`{argument}`" for argument in args)
     if origin in (list, tuple):
         return f"list of {_kind(args[0])}s"
     if origin is dict:
@@ -124,8 +124,8 @@ def _kind(annotation: Any) -> str:
 
 
 def _bounds(metadata: Sequence[Any]) -> str:
-    found = {name: getattr(one, name) for one in metadata for name in _BOUNDS if hasattr(one, name)}
-    said = [words.format(found[name]) for name, words in _BOUNDS.items() if name in found]
+    values_by_name = {name: getattr(item, name) for item in metadata for name in _BOUNDS if hasattr(item, name)}
+    said = [words.format(values_by_name[name]) for name, words in _BOUNDS.items() if name in values_by_name]
     return f", {' '.join(said)}" if said else ""
 
 
@@ -147,20 +147,20 @@ def listed(head: str, described: Mapping[str, str]) -> str:
 
 def variables() -> str:
     """The environment variables that are read, as a markdown table."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for place in VARIABLES:
         module, _, name = place.rpartition(".")
         value = getattr(importlib.import_module(module), name)
-        for one in (value,) if isinstance(value, str) else value:
-            found[one] = _text_below(module, name)
-    return listed("setting", found)
+        for text in (value,) if isinstance(value, str) else value:
+            texts[text] = _text_below(module, name)
+    return listed("setting", texts)
 
 
 def _text_below(module: str, name: str) -> str:
     """The text below a constant."""
     body = ast.parse(inspect.getsource(importlib.import_module(module))).body
-    for one, below in pairwise(body):
-        is_it = isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == name
+    for earlier, below in pairwise(body):
+        is_it = isinstance(earlier, ast.Assign) and ast.unparse(earlier.targets[0]) == name
         if is_it and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
             return " ".join(str(below.value.value).split()).replace("``", "`")
     raise ValueError(f"{module}.{name} has no text below it")

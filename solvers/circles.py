@@ -27,10 +27,10 @@ def longest(order: Sequence[int], ends: Sequence[_Edge]) -> int:
     out: dict[int, list[int]] = {}
     for tail, head in ends:
         out.setdefault(tail, []).append(head)
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for node in order:
-        found[node] = max((1 + found[head] for head in out.get(node, ())), default=0)
-    return max(found.values(), default=0)
+        numbers[node] = max((1 + numbers[head] for head in out.get(node, ())), default=0)
+    return max(numbers.values(), default=0)
 
 
 def earning(
@@ -72,8 +72,8 @@ def shortest(
     came: dict[int, tuple[int, int]] = {}
     out: dict[int, list[tuple[int, int, int, int]]] = {}
     if not once:
-        for one in deadline.each(arcs):
-            out.setdefault(one[1], []).append(one)
+        for pair in deadline.each(arcs):
+            out.setdefault(pair[1], []).append(pair)
     circle: tuple[int, ...] = ()
     turn, negative = 0, any(weight < 0 for *_, weight in arcs)
     while arcs and not circle:
@@ -86,7 +86,7 @@ def shortest(
         turn += 1
         if negative and not once and not turn & turn - 1:  # now and then, for it takes as long as many turns
             circle = _round(came)
-        arcs = [one for node in lowered for one in out.get(node, ())]
+        arcs = [item for node in lowered for item in out.get(node, ())]
     return {node: arc for node, (arc, _) in came.items()}, circle
 
 

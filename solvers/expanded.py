@@ -28,18 +28,18 @@ def search(problem: PathProblem, deadline: SolveDeadline) -> Found:
         TooLargeError: If tables or arcs would take too much memory.
     """
     began = time.perf_counter()
-    found, bound, steps, lost = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0, 0.0
+    result, bound, steps, lost = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0, 0.0
     try:
         states = states_of(problem, _ARC_BYTES, deadline)
         steps, lost = states.grid.moves, doubt(problem, states.grid)
         if states.net is None:
             moves = distances(problem, deadline)
             reached = any(moves.get(terminal, problem.steps + 1) <= problem.steps for terminal in problem.terminals)
-            found = Found(Ending.INFEASIBLE if reached else Ending.UNREACHABLE, [])
+            result = Found(Ending.INFEASIBLE if reached else Ending.UNREACHABLE, [])
         else:
-            found = searched(states.net, 1, deadline, ties=True)
-            bound = bound if found.bound is None else states.objective_bound(-int(found.bound))
+            result = searched(states.net, 1, deadline, ties=True)
+            bound = bound if result.bound is None else states.objective_bound(-int(result.bound))
     except LateError:
         pass
-    paths = [tuple(edge for edge in path if edge != END) for path in found.paths]
-    return found._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps, doubt=lost)
+    paths = [tuple(edge for edge in path if edge != END) for path in result.paths]
+    return result._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps, doubt=lost)

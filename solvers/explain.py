@@ -69,33 +69,33 @@ def explain(problem: PathProblem, time_limit: float | None = None, solver: str |
         barred = barred_edges(problem, deadline)
     except LateError:
         return Explanation(problem, Status.TIMEOUT)
-    found = Explanation(problem, Status.INFEASIBLE, reached=tuple(sorted(moves)), leading=leading)
+    explanation = Explanation(problem, Status.INFEASIBLE, reached=tuple(sorted(moves)), leading=leading)
     nearest = min((moves[v] for v in problem.terminals if v in moves), default=None)
     if nearest is None:
-        return replace(found, causes=(Cause.UNREACHABLE,))
-    found, search = replace(found, nearest=nearest, barred=barred), _Search(problem, solver, deadline)
-    if not found.too_short:
+        return replace(explanation, causes=(Cause.UNREACHABLE,))
+    explanation, search = replace(explanation, nearest=nearest, barred=barred), _Search(problem, solver, deadline)
+    if not explanation.too_short:
         status, path = search.first()
         if status is not Status.INFEASIBLE:
-            return replace(found, status=status, path=path, faults=tuple(search.faults))
-    return _relaxed(found, nearest, search, limited=limited)
+            return replace(explanation, status=status, path=path, faults=tuple(search.faults))
+    return _relaxed(explanation, nearest, search, limited=limited)
 
 
-def _relaxed(found: Explanation, nearest: int, search: _Search, *, limited: bool) -> Explanation:
+def _relaxed(explanation: Explanation, nearest: int, search: _Search, *, limited: bool) -> Explanation:
     """The explanation of a problem proven infeasible, although a terminal can be reached in `nearest` moves."""
-    problem = found.problem
+    problem = explanation.problem
     budgets = tuple(
-        Need(name, budget, None, budget + 1, None, True) if found.too_short else search.budget(k)
+        Need(name, budget, None, budget + 1, None, True) if explanation.too_short else search.budget(k)
         for k, (name, budget) in enumerate(zip(problem.resources, problem.budgets, strict=True))
     )
     horizon = search.horizon(nearest) if limited else None
     longer_does = horizon is not None and horizon.least is not None
-    causes = [Cause.HORIZON] if found.too_short or longer_does else []
-    if not found.too_short or (horizon is not None and horizon.least is None and horizon.proven):
+    causes = [Cause.HORIZON] if explanation.too_short or longer_does else []
+    if not explanation.too_short or (horizon is not None and horizon.least is None and horizon.proven):
         causes.append(Cause.BUDGET)
-    found = replace(found, causes=tuple(causes), horizon=horizon, budgets=budgets)
-    joint = search.joint(max(nearest, problem.steps)) if found.joint_applies else None
-    return replace(found, joint=joint, faults=tuple(search.faults))
+    explanation = replace(explanation, causes=tuple(causes), horizon=horizon, budgets=budgets)
+    joint = search.joint(max(nearest, problem.steps)) if explanation.joint_applies else None
+    return replace(explanation, joint=joint, faults=tuple(search.faults))
 
 
 class _Search:
@@ -131,31 +131,33 @@ class _Search:
 
         low = max(problem.budgets[k] + 1, self._floor(k))
         high = max(low, self._ample(k, problem.steps))
-        found = least(
-            low, high, lambda value: self._ask(problem.steps, changed(value)), lambda one: self._needs(one)[k]
+        result = least(
+            low, high, lambda value: self._ask(problem.steps, changed(value)), lambda numbers: self._needs(numbers)[k]
         )
-        path = self._path(problem.steps, changed(found.value or 0), found.answer)
-        return _need(problem.resources[k], problem.budgets[k], found, path)
+        path = self._path(problem.steps, changed(result.value or 0), result.answer)
+        return _need(problem.resources[k], problem.budgets[k], result, path)
 
     def horizon(self, nearest: int) -> Need:
         """What the horizon alone would have to be; the nearest terminal is so many moves away."""
         problem = self._problem
         low = max(problem.steps + 1, nearest)
-        found = least(low, problem.n_nodes - 1, lambda steps: self._ask(steps, problem.budgets), len)
-        return _need("horizon", problem.steps, found, self._path(found.value or 0, problem.budgets, found.answer))
+        result = least(low, problem.n_nodes - 1, lambda steps: self._ask(steps, problem.budgets), len)
+        return _need("horizon", problem.steps, result, self._path(result.value or 0, problem.budgets, result.answer))
 
     def joint(self, steps: int) -> Joint | None:
         """All budgets raised together."""
         kinds = range(len(self._problem.budgets))
-        found = together(
+        result = together(
             self._problem.budgets,
             [self._floor(k) for k in kinds],
             [self._ample(k, steps) for k in kinds],
             lambda budgets: self._ask(steps, budgets),
             self._needs,
         )
-        path = None if found is None else self._path(steps, found.limits, found.answer)
-        return None if found is None or path is None else Joint(steps, found.limits, path, found.percent, found.proven)
+        path = None if result is None else self._path(steps, result.limits, result.answer)
+        return (
+            None if result is None or path is None else Joint(steps, result.limits, path, result.percent, result.proven)
+        )
 
     def _solved(self, steps: int, budgets: Sequence[int]) -> PathSolution | None:
         """Any path within these limits; None if the time is up."""
@@ -209,5 +211,5 @@ class _Search:
         return least_budget(moves * dearest, moves * widest**2, self._square)
 
 
-def _need(limit: str, given: int, found: Least[tuple[int, ...]], path: PathSolution | None) -> Need:
-    return Need(limit, given, found.value, found.at_least, path, found.proven)
+def _need(limit: str, given: int, result: Least[tuple[int, ...]], path: PathSolution | None) -> Need:
+    return Need(limit, given, result.value, result.at_least, path, result.proven)

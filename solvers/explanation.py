@@ -133,7 +133,7 @@ class Explanation:
                 return None
             counts = {name: getattr(need, name) for name in ("given", "least", "at_least")}
             if need.limit != "horizon":
-                counts = {name: None if one is None else stated(need.limit, one) for name, one in counts.items()}
+                counts = {name: None if item is None else stated(need.limit, item) for name, item in counts.items()}
             return {"limit": need.limit, **counts, "walk": of_path(need.path), "proven": need.proven}
 
         joint = self.joint
@@ -171,34 +171,36 @@ class _Words:
     edge: Callable[[int], str]
 
     def sentences(self) -> Iterator[str]:
-        found, problem = self.found, self.found.problem
+        explanation, problem = self.found, self.found.problem
         start, steps = self.node(problem.start), problem.steps
-        if found.status is Status.FEASIBLE and found.path is not None:
-            end = self.node(found.path.nodes[-1])
-            yield f"The problem is feasible: a path of {_moves(len(found.path.edges))} from {start} to {end} does."
-        elif found.status is not Status.INFEASIBLE:
+        if explanation.status is Status.FEASIBLE and explanation.path is not None:
+            end = self.node(explanation.path.nodes[-1])
+            moves = _moves(len(explanation.path.edges))
+            yield f"The problem is feasible: a path of {moves} from {start} to {end} does."
+        elif explanation.status is not Status.INFEASIBLE:
             yield "Whether there is a path was not decided."
-        elif Cause.NO_TERMINAL in found.causes:
+        elif Cause.NO_TERMINAL in explanation.causes:
             yield "No goal is declared, so no path can end anywhere."
-        elif Cause.UNREACHABLE in found.causes:
+        elif Cause.UNREACHABLE in explanation.causes:
             yield (
                 f"No goal can be reached from {start}, whatever the horizon and the budgets: it leads to "
-                f"{len(found.reached)} of the {problem.n_nodes} nodes, {self._some(found.reached)}, no goal among them."
+                f"{len(explanation.reached)} of the {problem.n_nodes} nodes, {self._some(explanation.reached)}, "
+                "no goal among them."
             )
-            yield f"What is missing is an edge from one of those to one of {self._some(found.leading)}."
+            yield f"What is missing is an edge from one of those to one of {self._some(explanation.leading)}."
         else:
-            if found.nearest is not None and found.too_short:
-                more = f"the nearest takes {found.nearest} ({found.nearest - steps} more)"
+            if explanation.nearest is not None and explanation.too_short:
+                more = f"the nearest takes {explanation.nearest} ({explanation.nearest - steps} more)"
                 yield f"No path from {start} reaches a goal within {_moves(steps)}: {more}."
             yield from self._barred()
-            if not found.too_short:  # else no budget alone would do, as has been said
-                for k, need in enumerate(found.budgets):
+            if not explanation.too_short:  # else no budget alone would do, as has been said
+                for k, need in enumerate(explanation.budgets):
                     yield from self._budget(k, need)
-            if found.horizon is not None and found.budgets:
-                yield from self._horizon(found.horizon)
-            if found.joint_applies:
-                yield from self._joint(found.joint)
-        for fault in found.faults:
+            if explanation.horizon is not None and explanation.budgets:
+                yield from self._horizon(explanation.horizon)
+            if explanation.joint_applies:
+                yield from self._joint(explanation.joint)
+        for fault in explanation.faults:
             yield f"A part of this could not be decided: {fault}."
 
     def _barred(self) -> Iterator[str]:

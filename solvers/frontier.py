@@ -107,13 +107,13 @@ def frontier(
     search = None
     try:
         search = _Search(problem, names, stretch, solver, deadline)
-        found = search.run(most)
+        result = search.run(most)
     except LateError as error:
-        found = Frontier(Status.TIMEOUT, message=str(error))
+        result = Frontier(Status.TIMEOUT, message=str(error))
     except BackendError as error:
-        found = Frontier(Status.ERROR, message=str(error))
+        result = Frontier(Status.ERROR, message=str(error))
     solves = 0 if search is None else search.solves
-    return replace(found, criteria=names, seconds=time.perf_counter() - began, solves=solves)
+    return replace(result, criteria=names, seconds=time.perf_counter() - began, solves=solves)
 
 
 def _checked(problem: PathProblem, criteria: Sequence[str]) -> tuple[str, ...]:
@@ -182,22 +182,22 @@ class _Search:
         """Finds path after path, in descending order of the leading criterion."""
         boxes: list[_Box] = []
         fresh: list[tuple[tuple[int, ...], _Box | None]] = [(tuple(self._problem.budgets[k] for k in self._axes), None)]
-        found: list[_Box] = []
+        result: list[_Box] = []
         cut = ""
         try:
             while True:
                 boxes += [box for caps, parent in fresh if (box := self._box(caps, parent)) is not None]
                 if not boxes:
                     break
-                if most is not None and len(found) == most:
+                if most is not None and len(result) == most:
                     cut = f"the first {most} paths were asked for, and there are more"
                     break
                 best = max(boxes, key=lambda box: (box.worth, [-amount for amount in box.used]))
-                found.append(best)
+                result.append(best)
                 boxes, fresh = self._split(boxes, best)
         except (OpenError, LateError) as error:
             cut = str(error)
-        return self._answer(found, cut)
+        return self._answer(result, cut)
 
     def _box(self, caps: tuple[int, ...], parent: _Box | None) -> _Box | None:
         """A box with its best path; None if it is proven to have none."""
@@ -231,11 +231,11 @@ class _Search:
             and not any(other != caps and _within(caps, other) for other in parts)
         ]
 
-    def _answer(self, found: Sequence[_Box], cut: str) -> Frontier:
+    def _answer(self, boxes: Sequence[_Box], cut: str) -> Frontier:
         """What was found, without paths that another one of the same worth turned out to dominate."""
         kept: list[_Box] = []
-        for box in found:
-            kept = [one for one in kept if one.worth != box.worth or not _within(box.used, one.used)]
+        for box in boxes:
+            kept = [item for item in kept if item.worth != box.worth or not _within(box.used, item.used)]
             kept.append(box)
         status = Status.FEASIBLE if cut else Status.OPTIMAL
         solutions = []
@@ -247,7 +247,7 @@ class _Search:
             return Frontier(Status.TIMEOUT if cut else Status.INFEASIBLE, message=cut)
         last = self._amount(solutions[-1], self._lead)
         bound = None if not cut else -last if self._lead == OBJECTIVE else last
-        ordered = sorted(solutions, key=lambda one: [self._amount(one, name) for name in self._names])
+        ordered = sorted(solutions, key=lambda solution: [self._amount(solution, name) for name in self._names])
         return Frontier(status, tuple(ordered), bound=bound, message=cut)
 
     def _amount(self, solution: PathSolution, name: str) -> float:

@@ -76,7 +76,7 @@ def score_grid(problem: PathProblem, wanted: int = 1, deadline: SolveDeadline = 
     spare = tail_weight(problem.discount, moves, horizon)
     ends = sorted({rewards[terminal] for terminal in problem.terminals}, reverse=True)
     widest = (max(rewards) - min(rewards)) * total
-    span = sum(min(spare * (one - two), widest) for one, two in pairwise(ends))
+    span = sum(min(spare * (earlier_end - two), widest) for earlier_end, two in pairwise(ends))
     span = min(span, spare * (ends[0] - ends[-1])) if ends else 0.0
     scale = decimal_scale(largest + span, _room(moves))
     while True:

@@ -124,17 +124,17 @@ def _ends(problem: PathProblem, order: Sequence[int], group: Sequence[int], edge
             out.setdefault(group[tail], set()).add(group[head])
     done = -1
     for node in order:  # components come after those that they lead to, each in one run
-        one = group[node]
-        if one != done:
-            for behind in out.get(one, ()):
-                best[one] = max(best[one], best[behind])
-                poorest[one] = min(poorest[one], poorest[behind])
-                least[one] = min(least[one], least[behind])
-            done = one
-        best[one] = max(best[one], rewards[node])
-        least[one] = min(least[one], rewards[node])
+        index = group[node]
+        if index != done:
+            for behind in out.get(index, ()):
+                best[index] = max(best[index], best[behind])
+                poorest[index] = min(poorest[index], poorest[behind])
+                least[index] = min(least[index], least[behind])
+            done = index
+        best[index] = max(best[index], rewards[node])
+        least[index] = min(least[index], rewards[node])
         if node in terminals:
-            poorest[one] = min(poorest[one], rewards[node])
+            poorest[index] = min(poorest[index], rewards[node])
     return _Ends(group, best, poorest, least)
 
 
@@ -158,9 +158,9 @@ def _by_circles(problem: PathProblem, edges: Sequence[int], wanted: int, deadlin
     rounds = _within(edges, problem, group)
     if not rounds:
         return longest(order, ends)
-    found = [problem.steps]
+    numbers = [problem.steps]
     if not _pays(problem, rounds, known, deadline):
-        found.append(wanted * len(met) - 1)
+        numbers.append(wanted * len(met) - 1)
     free = [edge for edge in edges if not any(problem.costs[edge])]
     paid = paid_moves(problem, [edge for edge in edges if any(problem.costs[edge])])
     if paid is not None:
@@ -169,10 +169,10 @@ def _by_circles(problem: PathProblem, edges: Sequence[int], wanted: int, deadlin
         circles = _within(free, problem, free_group)
         size = len({node for pair in free_ends for node in pair})
         if not circles:
-            found.append(paid + (paid + 1) * longest(free_order, free_ends))
+            numbers.append(paid + (paid + 1) * longest(free_order, free_ends))
         elif not _pays(problem, circles, known, deadline):
-            found.append(paid + (paid + 1) * (size - 1) + wanted * size)
-    return min(found)
+            numbers.append(paid + (paid + 1) * (size - 1) + wanted * size)
+    return min(numbers)
 
 
 def _within(edges: Sequence[int], problem: PathProblem, group: Sequence[int]) -> list[int]:

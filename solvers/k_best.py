@@ -124,16 +124,16 @@ def k_best(
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
     try:
-        found = _found(problem, k, backend, deadline, skip)
+        best_paths = _found(problem, k, backend, deadline, skip)
     except LateError as error:
-        found = KBest(Status.TIMEOUT, message=str(error))
+        best_paths = KBest(Status.TIMEOUT, message=str(error))
     except EndlessError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
-        found = KBest(Status.ERROR, message=f"{type(error).__name__}: {error}")
+        best_paths = KBest(Status.ERROR, message=f"{type(error).__name__}: {error}")
     seconds = time.perf_counter() - began
-    solutions = tuple(replace(one, seconds=seconds, solver=backend.name) for one in found)
-    return replace(found, solutions=solutions, seconds=seconds)
+    solutions = tuple(replace(solution, seconds=seconds, solver=backend.name) for solution in best_paths)
+    return replace(best_paths, solutions=solutions, seconds=seconds)
 
 
 def _found(
@@ -150,8 +150,8 @@ def _found(
     if problem.objective != "stay":
         asked = compiled(problem, deadline)
         stated = None if skip is None else lambda edges: skip(asked.edges(edges))
-        found = _found(asked.problem, k, backend, deadline, stated)
-        return _verified(problem, replace(found, solutions=tuple(map(asked.answer, found))))
+        best_paths = _found(asked.problem, k, backend, deadline, stated)
+        return _verified(problem, replace(best_paths, solutions=tuple(map(asked.answer, best_paths))))
     if any(budget < 0 for budget in problem.budgets):
         return KBest(Status.INFEASIBLE, message="a budget is negative")
     if skip is None and type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem, deadline)):
@@ -165,15 +165,15 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: SolveD
     from solvers.labelling import answer_of
 
     left = deadline.left()
-    found = search(problem, parts, k, SolveDeadline(left * _SEARCH) if left is not None and k > _MANY else deadline)
-    first = answer_of(problem, found)
+    result = search(problem, parts, k, SolveDeadline(left * _SEARCH) if left is not None and k > _MANY else deadline)
+    first = answer_of(problem, result)
     if not first.has_path:
         return KBest(first.status, message=first.message)
     bound = None if first.status is Status.OPTIMAL else first.bound  # above all paths, so above those of each rank
     solutions: list[PathSolution] = []
     status = first.status
     try:
-        for rank, edges in enumerate(found.paths):
+        for rank, edges in enumerate(result.paths):
             if rank % _MANY == _MANY - 1:
                 deadline.check()
             solutions.append(with_path(problem, edges, first.status, bound))
@@ -201,16 +201,16 @@ def _partitioned(
     complete = len(solutions) == k or partition.lost == -math.inf
     if not solutions:
         return KBest(Status.INFEASIBLE if complete else Status.TIMEOUT)
-    proved = complete and all(one.status is Status.OPTIMAL for one in solutions)
+    proved = complete and all(solution.status is Status.OPTIMAL for solution in solutions)
     return _verified(problem, KBest(Status.OPTIMAL if proved else Status.FEASIBLE, tuple(solutions)))
 
 
-def _verified(problem: PathProblem, found: KBest) -> KBest:
+def _verified(problem: PathProblem, best_paths: KBest) -> KBest:
     """As found, up to the first path that `check` refuses."""
-    for rank, solution in enumerate(found):
+    for rank, solution in enumerate(best_paths):
         if faults := check(problem, solution):
-            return _refused(found[:rank], rank, faults)
-    return found
+            return _refused(best_paths[:rank], rank, faults)
+    return best_paths
 
 
 def _refused(before: Sequence[PathSolution], rank: int, faults: Sequence[str]) -> KBest:

@@ -51,36 +51,36 @@ class LabellingSolver(Solver):
             return without_path(Status.INFEASIBLE, message="a budget is negative")
         parts = linear_parts(problem, deadline)
         if can_solve(parts):
-            found = search(problem, parts, 1, deadline)
+            match = search(problem, parts, 1, deadline)
         else:
             from solvers import expanded  # loads NumPy, which the compiled search does not need
 
-            found = expanded.search(problem, deadline)
-        return answer_of(problem, found).but(solve_seconds=found.seconds)
+            match = expanded.search(problem, deadline)
+        return answer_of(problem, match).but(solve_seconds=match.seconds)
 
 
-def answer_of(problem: PathProblem, found: Found) -> PathSolution:
+def answer_of(problem: PathProblem, result: Found) -> PathSolution:
     """The answer that a search found.
 
     Raises:
         TooLargeError: If it stopped at the memory cap, and found no path before.
     """
-    if found.ending in _WHY_INFEASIBLE:
-        return without_path(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
-    if found.ending is Ending.PROVED:
-        answer = with_path(problem, found.paths[0], Status.OPTIMAL)
+    if result.ending in _WHY_INFEASIBLE:
+        return without_path(Status.INFEASIBLE, message=_WHY_INFEASIBLE[result.ending])
+    if result.ending is Ending.PROVED:
+        answer = with_path(problem, result.paths[0], Status.OPTIMAL)
         best = answer.objective or 0.0
-        if found.doubt > OPTIMALITY_TOLERANCE * max(1.0, abs(best)):
+        if result.doubt > OPTIMALITY_TOLERANCE * max(1.0, abs(best)):
             largest = max(map(abs, problem.rewards))
-            wide = f"beside rewards of up to {largest:.3g} objectives are told apart by {found.doubt:.3g} only"
-            return answer.but(status=Status.FEASIBLE, bound=best + found.doubt, message=wide)
+            wide = f"beside rewards of up to {largest:.3g} objectives are told apart by {result.doubt:.3g} only"
+            return answer.but(status=Status.FEASIBLE, bound=best + result.doubt, message=wide)
         late = "optimal, but the time was up before ties were broken by the smallest edges"
-        return answer if found.ordered else answer.but(message=late)
-    if found.ending is Ending.TOO_LARGE:
-        refusal = too_large(found.bytes, f"the search of {len(problem.edges):,} edges at {found.steps:,} steps")
-        if not found.paths:
+        return answer if result.ordered else answer.but(message=late)
+    if result.ending is Ending.TOO_LARGE:
+        refusal = too_large(result.bytes, f"the search of {len(problem.edges):,} edges at {result.steps:,} steps")
+        if not result.paths:
             raise refusal
-        return with_path(problem, found.paths[0], Status.FEASIBLE, found.bound).but(message=str(refusal))
-    if not found.paths:
-        return without_path(Status.TIMEOUT, found.bound)
-    return with_path(problem, found.paths[0], Status.FEASIBLE, found.bound)
+        return with_path(problem, result.paths[0], Status.FEASIBLE, result.bound).but(message=str(refusal))
+    if not result.paths:
+        return without_path(Status.TIMEOUT, result.bound)
+    return with_path(problem, result.paths[0], Status.FEASIBLE, result.bound)

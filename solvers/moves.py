@@ -107,8 +107,8 @@ def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...]
     free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
     _, group = components(problem.n_nodes, free, deadline)
     sizes = [0] * (max(group) + 1)
-    for one in group:
-        sizes[one] += 1
+    for index in group:
+        sizes[index] += 1
     kept = [
         (group[tail], group[head], problem.costs[edge])
         for edge in edges

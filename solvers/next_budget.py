@@ -63,16 +63,16 @@ def next_budget(
     k = problem.resources.index(resource)
     given = problem.budgets[k]
     try:
-        found = _Search(problem, k, solver, deadline).least()
+        result = _Search(problem, k, solver, deadline).least()
     except (OpenError, LateError):
-        found = Least(None, given + 1, None, proven=False)
+        result = Least(None, given + 1, None, proven=False)
     path = None
-    if found.value is not None and found.answer is not None:
-        raised = _raised(problem, k, found.value)
-        path = with_path(raised, found.answer, Status.OPTIMAL if found.proven else Status.FEASIBLE)
+    if result.value is not None and result.answer is not None:
+        raised = _raised(problem, k, result.value)
+        path = with_path(raised, result.answer, Status.OPTIMAL if result.proven else Status.FEASIBLE)
         if faults := check(raised, path):
             raise BackendError(f"the path of the next budget failed its check: {'; '.join(faults)}")
-    return Need(resource, given, found.value, found.at_least, path, found.proven)
+    return Need(resource, given, result.value, result.at_least, path, result.proven)
 
 
 def _raised(problem: PathProblem, k: int, budget: int) -> PathProblem:
@@ -95,21 +95,21 @@ class _Search:
         while True:
             try:
                 steps = self._steps(self._without_cap())
-                found = self._between(low, max(low, steps * dearest), steps)
+                result = self._between(low, max(low, steps * dearest), steps)
                 break
             except (
                 EndlessError
             ):  # with more of it a circle earns more and more: look at twice as much after twice as much
                 try:
-                    found = self._between(low, high, self._steps(_raised(self._problem, self._k, high)))
+                    result = self._between(low, high, self._steps(_raised(self._problem, self._k, high)))
                 except EndlessError:
                     return Least(None, low, None, proven=False)
-                if found.answer is not None or not found.proven or not dearest:
+                if result.answer is not None or not result.proven or not dearest:
                     break
                 if high > MOST_MOVES * dearest:  # other budgets keep all paths from the circle
                     return Least(None, high + 1, None, proven=False)
                 low, high = high + 1, 2 * high
-        return found
+        return result
 
     def _without_cap(self) -> PathProblem:
         """The problem as if there were enough of the resource."""

@@ -189,8 +189,8 @@ class PathProblem:
         """
         data = parse_json(text, where, lambda message: ProblemError(where, None, text[:40], message))
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-            raise ProblemError("schema", None, found, f"expected an object with schema {SCHEMA!r}")
+            entry = data.get("schema") if isinstance(data, dict) else type(data).__name__
+            raise ProblemError("schema", None, entry, f"expected an object with schema {SCHEMA!r}")
         names = {f.name for f in fields(cls)}
         given = set(data) - {"schema"}
         wrong = sorted((names - _OPTIONAL - {"horizon"} - given) | (given - names))

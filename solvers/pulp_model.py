@@ -131,16 +131,16 @@ class PulpSolver(WorkerSolver):
         if limit is not None and elapsed >= _NEARLY_ALL * limit:
             status = _CUT_SHORT.get(status, status)
         if status in (Status.INFEASIBLE, Status.TIMEOUT):
-            found = without_path(status, asked.most if status is Status.TIMEOUT else None)
+            path = without_path(status, asked.most if status is Status.TIMEOUT else None)
         else:
             edges = asked.edges_of([index for index, arc in enumerate(arcs) if (arc.varValue or 0.0) > 0.5])
-            found = with_path(problem, edges, status)
+            path = with_path(problem, edges, status)
             largest = max(map(abs, asked.gains)) / asked.grid.scale
-            if _LOST * (asked.grid.moves + 1) * largest > OPTIMALITY_TOLERANCE * max(1.0, abs(found.objective or 0.0)):
+            if _LOST * (asked.grid.moves + 1) * largest > OPTIMALITY_TOLERANCE * max(1.0, abs(path.objective or 0.0)):
                 status = Status.FEASIBLE
             if status is not Status.OPTIMAL:
-                found = with_path(problem, edges, status, asked.most)
-        return found.but(solve_seconds=watch.seconds)
+                path = with_path(problem, edges, status, asked.most)
+        return path.but(solve_seconds=watch.seconds)
 
 
 class CbcSolver(PulpSolver):

@@ -66,19 +66,19 @@ def least_amounts(
     out: dict[int, list[tuple[int, int]]] = {}
     for tail, head, amount in deadline.each(ways):
         out.setdefault(tail, []).append((head, amount))
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     queue = [(0, node) for node in sorted(sources)]
     while queue:
         amount, node = heapq.heappop(queue)
-        if node in found:
+        if node in numbers:
             continue
-        found[node] = amount
-        if not len(found) % 256:
+        numbers[node] = amount
+        if not len(numbers) % 256:
             deadline.check()
         for head, more in out.get(node, ()):
-            if head not in found:
+            if head not in numbers:
                 heapq.heappush(queue, (amount + more, head))
-    return found
+    return numbers
 
 
 def least_with_reserves(problem: PathProblem, resource: int, reserves: Sequence[int]) -> int | None:

@@ -82,10 +82,10 @@ def get(name: str) -> Solver:
     loader = _declared().get(name) if target is None else _import_loader(target)  # the former reads all metadata
     if loader is None:
         raise UnknownSolverError(name, [*_BUILT_IN, *_declared(), *_ALIASES])
-    found, reason = _load(loader)
-    if found is None or reason:
+    kind, reason = _load(loader)
+    if kind is None or reason:
         raise SolverUnavailableError(name, reason)
-    return found()
+    return kind()
 
 
 def _declared() -> dict[str, Callable[[], object]]:
@@ -103,15 +103,15 @@ def _import_loader(target: str) -> Callable[[], object]:
 def _load(loader: Callable[[], object]) -> tuple[type[Solver] | None, str]:
     """The class and why it cannot run. Whatever a foreign plugin raises must not break the others."""
     try:
-        found = loader()
-        if not (isinstance(found, type) and issubclass(found, Solver)):
-            return None, f"its entry point is {found!r}, which is not a subclass of solvers.Solver"
-        return found, found.unavailable_reason() or ""
+        kind = loader()
+        if not (isinstance(kind, type) and issubclass(kind, Solver)):
+            return None, f"its entry point is {kind!r}, which is not a subclass of solvers.Solver"
+        return kind, kind.unavailable_reason() or ""
     except Exception as error:
         return None, f"it could not be loaded: {type(error).__name__}: {error}"
 
 
 def _info(name: str, loader: Callable[[], object]) -> SolverInfo:
-    found, reason = _load(loader)
-    summary = getattr(found, "summary", "")
+    kind, reason = _load(loader)
+    summary = getattr(kind, "summary", "")
     return SolverInfo(name=name, available=not reason, reason=reason, summary=summary)

@@ -74,9 +74,9 @@ def least(
     first, tried, halve = low, low if value is None else value - 1, False
     try:
         while low <= high if value is None else low < value:
-            found = ask(tried)
-            if found is not None:
-                known, value = found, max(low, min(tried, needs(found)))
+            item = ask(tried)
+            if item is not None:
+                known, value = item, max(low, min(tried, needs(item)))
             else:
                 low = tried + 1
             if value is None:
@@ -119,7 +119,7 @@ def together(
         return [limit + value * base // 100 for limit, base in zip(given, bases, strict=True)]
 
     even = least(
-        max(1, percent(floors)), percent(ample), lambda value: ask(raised(value)), lambda one: percent(needs(one))
+        max(1, percent(floors)), percent(ample), lambda value: ask(raised(value)), lambda entry: percent(needs(entry))
     )
     if even.answer is None:
         return None
@@ -127,14 +127,14 @@ def together(
     limits = [max(pair) for pair in zip(given, needs(answer), strict=True)]
     for k, limit in enumerate(given):
         # In one pass: what a limit cannot do without now, it cannot do without once the later ones are lower.
-        one = least(
+        item = least(
             max(limit, floors[k]),
             limits[k],
             lambda value, k=k: ask([*limits[:k], value, *limits[k + 1 :]]),  # type: ignore[misc]
-            lambda one, k=k: needs(one)[k],  # type: ignore[misc]
+            lambda entry, k=k: needs(entry)[k],  # type: ignore[misc]
             answer,
         )
-        assert one.value is not None
-        assert one.answer is not None
-        limits[k], answer, proven = one.value, one.answer, proven and one.proven
+        assert item.value is not None
+        assert item.answer is not None
+        limits[k], answer, proven = item.value, item.answer, proven and item.proven
     return Raised(tuple(limits), answer, even.value if even.proven else None, proven)

@@ -171,7 +171,7 @@ def _binding(
         if max(column, default=0) * horizon > budget or k in tested:
             divisors[k] = 1 if k in tested else math.gcd(*column)
     place = {k: i for i, k in enumerate(divisors)}
-    chances = tuple(one._replace(mean=place[one.mean], variance=place[one.variance]) for one in parts.chances)
+    chances = tuple(item._replace(mean=place[item.mean], variance=place[item.variance]) for item in parts.chances)
     rows = deadline.each(usable.items())
     costs = {edge: tuple(row[k] // divisor for k, divisor in divisors.items()) for edge, row in rows}
     return costs, tuple(parts.budgets[k] // divisor for k, divisor in divisors.items()), chances
@@ -251,10 +251,10 @@ def _stays(problem: PathProblem, grid: Grid) -> Callable[[int, int], int]:
 
     @cache
     def sums(node: int) -> list[int]:
-        found = [rest(node)]
+        numbers = [rest(node)]
         for step in reversed(range(grid.moves)):
-            found.append(found[-1] + earned(step, node))
-        return found[::-1]
+            numbers.append(numbers[-1] + earned(step, node))
+        return numbers[::-1]
 
     if grid.weights:
         return lambda step, node: sums(node)[step]

@@ -75,8 +75,8 @@ def compiled(problem: PathProblem, deadline: SolveDeadline = NEVER) -> Compiled:
     if problem.objective == "stay":
         return Compiled(problem, problem)
     if problem.horizon is None:
-        found = compiled(problem.with_valid(horizon=enough_moves(problem, deadline)), deadline)
-        return found._replace(original=problem)
+        result = compiled(problem.with_valid(horizon=enough_moves(problem, deadline)), deadline)
+        return result._replace(original=problem)
     useful = set(distances(problem, deadline)) & set(leading_nodes(problem, deadline))
     kept = [edge for edge, ends in enumerate(deadline.each(problem.edges)) if useful.issuperset(ends)]
     arrivals = {edge: (problem.edges[edge][1], _brought(problem, edge)) for edge in deadline.each(kept)}

@@ -89,9 +89,9 @@ def open_plain(path: Path, flags: int) -> int:
     if odd := what_is_odd(path):
         raise OSError(errno.EINVAL, f"it is {odd}", str(path))
     descriptor = _open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait for its other end
-    found = os.fstat(descriptor)
-    odd = what_is_odd(path) or ("" if stat.S_ISREG(found.st_mode) else "not a plain file")
-    if found.st_nlink > 1:
+    status = os.fstat(descriptor)
+    odd = what_is_odd(path) or ("" if stat.S_ISREG(status.st_mode) else "not a plain file")
+    if status.st_nlink > 1:
         odd = odd or "a file with a second name (a hard link), which would change too"
     if not odd:
         return descriptor

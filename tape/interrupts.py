@@ -375,10 +375,10 @@ def _kill_descendants() -> None:
         parents.setdefault(int(fields[1]), []).append(number)
     tracker = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None)
     spared = {getattr(tracker, "_pid", None)}  # it has things to remove when this process is gone, and goes then
-    found = [number for number in parents.get(os.getpid(), []) if number not in spared]
-    while found:
-        number = found.pop()
-        found += parents.get(number, [])
+    matching_parents = [number for number in parents.get(os.getpid(), []) if number not in spared]
+    while matching_parents:
+        number = matching_parents.pop()
+        matching_parents += parents.get(number, [])
         try:
             os.kill(number, signal.SIGKILL)
         except OSError:

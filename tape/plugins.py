@@ -92,10 +92,10 @@ def _named(name: str, what: str) -> Any:
 
 
 def _class(name: str) -> Any:
-    found = _named(name, "agent")
-    if not isinstance(found, type) or not hasattr(found, "arun"):
+    named = _named(name, "agent")
+    if not isinstance(named, type) or not hasattr(named, "arun"):
         raise PluginError(f"agent {name!r} is no class of an agent: subclass tape.agents.base.Agent")
-    return found
+    return named
 
 
 def part(name: str) -> Any:
@@ -104,10 +104,10 @@ def part(name: str) -> Any:
     Raises:
         PluginError: There is none.
     """
-    found = _named(name, "part")
-    if not hasattr(found, "of"):
+    named = _named(name, "part")
+    if not hasattr(named, "of"):
         raise PluginError(f"part {name!r} is no class with a method of(episode)")
-    return found
+    return named
 
 
 @lru_cache(maxsize=2)
@@ -123,12 +123,12 @@ def check_not_shadowed(name: str) -> None:
         ShadowedPackageError: Another one is found first; names it, and what to do.
     """
     ours = (Path(__file__).resolve().parents[1] / name).resolve()
-    found = _found(name)
-    if found is None or found.resolve() == ours:
+    path = _found(name)
+    if path is None or path.resolve() == ours:
         return  # a missing package fails at its import
     raise ShadowedPackageError(
-        f"Python finds another package {name!r} before the one that TAPE needs: {found} instead of {ours}. "
-        f"Rename that folder or file, start from another directory, or take {found.parent} off sys.path "
+        f"Python finds another package {name!r} before the one that TAPE needs: {path} instead of {ours}. "
+        f"Rename that folder or file, start from another directory, or take {path.parent} off sys.path "
         "(python -P leaves the working directory and the script's folder out)"
     )
 

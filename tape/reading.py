@@ -110,8 +110,10 @@ def parse_json(text: str | bytes, where: str, *, surrogates: bool = False, error
         raise error(f"{where}: {problem}") from problem
     if surrogates or not (_ESCAPED_SURROGATE.search(text) or _SURROGATE.search(text)):
         return value
-    if (found := _surrogate(value, "")) is not None:
-        raise error(f"{where}: {_field(found)}half of a surrogate pair, which is no text and cannot be written again")
+    if (surrogate := _surrogate(value, "")) is not None:
+        raise error(
+            f"{where}: {_field(surrogate)}half of a surrogate pair, which is no text and cannot be written again"
+        )
     return value
 
 
@@ -195,8 +197,8 @@ def shaped(value: Any, shape: type[T], where: str, *, error: Problem = DataError
 
     try:
         # As JSON, since only there a strict check takes a list for a tuple.
-        found: T = _adapter(cast(Hashable, shape)).validate_json(json.dumps(value), strict=True)
-        return found
+        item: T = _adapter(cast(Hashable, shape)).validate_json(json.dumps(value), strict=True)
+        return item
     except ValidationError as problem:
         raise error(f"{where}: {wrong(problem)}") from problem
 
@@ -332,7 +334,9 @@ def _depth_beyond(text: str, most: int) -> bool:
             break
         brackets = fewer
     # What has no end is left, or what is nested deeper than that.
-    return "[]" in brackets or any(depth > most for depth in accumulate(1 if one == "[" else -1 for one in brackets))
+    return "[]" in brackets or any(
+        depth > most for depth in accumulate(1 if bracket == "[" else -1 for bracket in brackets)
+    )
 
 
 def _whole(digits: str) -> int:
@@ -366,9 +370,9 @@ def _surrogate(value: Any, path: str) -> str | None:
     elif isinstance(value, list):
         inside = list(enumerate(value))
     for key, held in inside:
-        found = _surrogate(held, f"{path}.{key}" if path else str(key))
-        if found is not None:
-            return found
+        surrogate = _surrogate(held, f"{path}.{key}" if path else str(key))
+        if surrogate is not None:
+            return surrogate
     return None
 
 

@@ -69,7 +69,7 @@ def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
             if not _hidden:
                 _guard_logs()
             _known[secret] = Secret(secret)
-            _hidden = tuple(found for found in _known.values() if found is not None)
+            _hidden = tuple(result for result in _known.values() if result is not None)
         else:
             _known[secret] = None
             if not quietly:
@@ -161,8 +161,8 @@ class Secret:
         """
         for spelling in self._spellings:
             if any(spelling in view for view in squeezed):
-                for found in reversed(list(self._pattern(spelling).finditer(text.translate(_LOWER)))):
-                    text = text[: found.start()] + MARK + text[found.end() :]
+                for match in reversed(list(self._pattern(spelling).finditer(text.translate(_LOWER)))):
+                    text = text[: match.start()] + MARK + text[match.end() :]
         return text
 
     def _pattern(self, spelling: bytes) -> re.Pattern[str]:
@@ -215,8 +215,8 @@ def _views(text: str) -> Iterator[str]:
         text = resolved
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code, other = found.groups()
+def _unescaped(match: re.Match[str]) -> str:
+    code, other = match.groups()
     return chr(int(code, 16)) if code else "" if other in _CONTROLS else other
 
 

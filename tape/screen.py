@@ -25,7 +25,7 @@ _HIDDEN = re.compile(
 
 def printable(text: str) -> str:
     """A text in which all but what is to be seen, line feeds and tabs is escaped as in Python."""
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class _Guarded:

@@ -51,11 +51,11 @@ def holm(ps: Sequence[float]) -> tuple[float, ...]:
     Returns:
         The corrected ones, in the same order; none is below what was given, nor above 1.
     """
-    found, largest = [0.0] * len(ps), 0.0
+    count, largest = [0.0] * len(ps), 0.0
     for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
         largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
-        found[i] = largest
-    return tuple(found)
+        count[i] = largest
+    return tuple(count)
 
 
 def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:

@@ -67,8 +67,8 @@ def parse_toml(text: str, where: str, *, error: Problem = DataError) -> dict[str
         message, _, place = str(problem).partition(" (at line ")
         line = place.partition(",")[0] if place else str(text.count("\n") + 1)
         raise error(f"{where}:{line}: no TOML: {message}; see https://toml.io for how values are written") from problem
-    if (found := _unbounded(table)) is not None:
-        path, wrong = found
+    if (unbounded := _unbounded(table)) is not None:
+        path, wrong = unbounded
         raise error(f"{where}:{line_of(text, path)}: field {'.'.join(map(str, path[:MOST_SHOWN]))}: {wrong}")
     return table
 
@@ -159,10 +159,10 @@ class _Scan:
 def statements(text: str) -> Iterator[TomlStatement]:
     """The statements of a TOML document, in order; of an invalid one those up to the first wrong quote, at least."""
     scan = _Scan()
-    for found in _TOKEN.finditer(text):
-        if found.lastgroup == "other":
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "other":
             break  # a quote that nothing closes: no parser gets beyond it
-        if ended := scan.take(found.lastgroup, found[0]):
+        if ended := scan.take(match.lastgroup, match[0]):
             yield ended
     if ended := scan.end():
         yield ended

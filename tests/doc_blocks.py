@@ -44,11 +44,11 @@ def still(page: Path) -> str:
 
 def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    matches = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     seen: dict[str, int] = {}
-    for index, (language, text) in enumerate(found):
+    for index, (language, text) in enumerate(matches):
         seen[language] = seen.get(language, 0) + 1
-        following = found[index + 1] if index + 1 < len(found) else ("", "")
+        following = matches[index + 1] if index + 1 < len(matches) else ("", "")
         after = following[1] if following[0] == "" else ""
         yield Block(name_of(page), seen[language], language, text, after)
 

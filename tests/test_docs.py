@@ -87,9 +87,9 @@ def only_parse(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = argparse.ArgumentParser.parse_known_args
 
     def parse(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
-        found, unknown = plain(self, args, namespace)
+        result, unknown = plain(self, args, namespace)
         if not self.add_help:
-            return found, unknown  # a look ahead
+            return result, unknown  # a look ahead
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         raise Parsed

@@ -227,9 +227,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _commands() -> dict[str, list[str]]:
     """The arguments of every command by its name."""
-    found = {name: ["run", *shlex.split(text), "--out", OUT, "--quiet"] for name, text in RUNS.items()}
-    found |= {name: ["solve", *shlex.split(text), "--json"] for name, text in SOLVES.items()}
-    return found | {WORLD: [WORLD]}
+    texts = {name: ["run", *shlex.split(text), "--out", OUT, "--quiet"] for name, text in RUNS.items()}
+    texts |= {name: ["solve", *shlex.split(text), "--json"] for name, text in SOLVES.items()}
+    return texts | {WORLD: [WORLD]}
 
 
 def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
@@ -288,31 +288,31 @@ def normal(record: dict[str, Any]) -> dict[str, Any]:
     """An episode without times and keys, the fields of methods beside the common ones."""
     record.pop("key", None)
     record.pop("trace_hash", None)  # of lines with times
-    found = {name: value for name, value in record.items() if name != "result"}
+    values_by_name = {name: value for name, value in record.items() if name != "result"}
     result: dict[str, Any] = {}
     for name, value in record["result"].items():
         result |= value if name == METHOD else {name: value}
     # A field that only one method has may be missing or empty, which is the same.
-    found["result"] = {
+    values_by_name["result"] = {
         name: value
         for name, value in result.items()
         if name not in LEFT_OUT and value not in (None, False, 0, "", [], {})
     }
-    return found
+    return values_by_name
 
 
 def shortened(record: Mapping[str, Any]) -> Flat:
     """The fields by dotted names, those of ``result`` by their own; empty ones left out, long ones hashed."""
-    found: Flat = {}
+    mapping: Flat = {}
     for name, value in {**record, **record.get("result", {})}.items():
         if name == "result" or value in (None, False, 0, "", [], {}):
             continue
         text = json.dumps(value, sort_keys=True)
-        found[name] = value
+        mapping[name] = value
         if name == "actions" or len(text) > SHOWN:
             size = f", {len(value)} items" if isinstance(value, list | dict) else ""
-            found[name] = f"#{hashlib.sha256(text.encode()).hexdigest()[:10]}{size}"
-    return found
+            mapping[name] = f"#{hashlib.sha256(text.encode()).hexdigest()[:10]}{size}"
+    return mapping
 
 
 def in_recorded_order(outcome: Outcome, held: Mapping[str, Any]) -> Outcome:

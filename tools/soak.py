@@ -52,9 +52,9 @@ def outcome(case: ElementTree.Element) -> str:
 
 def sweeps(report: str) -> list[dict[str, Any]]:
     """The tests in a JUnit report, sorted by name: name, outcome, seconds and what the test recorded."""
-    found = []
+    result = []
     for case in ElementTree.fromstring(report).iter("testcase"):  # noqa: S314  (our own pytest wrote it)
-        found.append(
+        result.append(
             {
                 "name": f"{case.get('classname', '')}.{case.get('name', '')}",
                 "outcome": outcome(case),
@@ -62,13 +62,13 @@ def sweeps(report: str) -> list[dict[str, Any]]:
                 "recorded": {item.get("name", ""): item.get("value", "") for item in case.iter("property")},
             }
         )
-    return sorted(found, key=lambda item: str(item["name"]))
+    return sorted(result, key=lambda item: str(item["name"]))
 
 
 def versions() -> dict[str, str]:
     """Python and the packages whose versions matter for the results."""
-    found = {item.name.lower(): item.version for item in distributions() if item.name.lower() in VERSIONS_OF}
-    return {"python": platform.python_version(), **dict(sorted(found.items()))}
+    versions_by_text = {item.name.lower(): item.version for item in distributions() if item.name.lower() in VERSIONS_OF}
+    return {"python": platform.python_version(), **dict(sorted(versions_by_text.items()))}
 
 
 def merged(held: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:

@@ -47,16 +47,16 @@ class _Texts(MetaPathFinder, Loader):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """See :class:`importlib.abc.MetaPathFinder`."""
         del path, target
-        if name.partition(".")[0] != _PACKAGE or (found := self._found(name)) is None:
+        if name.partition(".")[0] != _PACKAGE or (pair := self._found(name)) is None:
             return None
-        return spec_from_loader(name, self, is_package=found[1])
+        return spec_from_loader(name, self, is_package=pair[1])
 
     def exec_module(self, module: ModuleType) -> None:
         """See :class:`importlib.abc.Loader`."""
-        found = self._found(module.__name__)
-        assert found is not None
+        pair = self._found(module.__name__)
+        assert pair is not None
         name = f"<{module.__name__}>"
-        code = compile(found[0], name, "exec", dont_inherit=True)
+        code = compile(pair[0], name, "exec", dont_inherit=True)
         exec(code, module.__dict__)  # noqa: S102 - only text whose hash is pinned
 
 
@@ -93,12 +93,12 @@ class SuiteChild(Child):
         """The tasks of a suite, its injections, its tools, and the places where an injection can stand."""
         suite = self._suites[name]
         return {
-            "users": {one: task.PROMPT for one, task in suite.user_tasks.items()},
-            "injections": {one: task.GOAL for one, task in suite.injection_tasks.items()},
+            "users": {item: task.PROMPT for item, task in suite.user_tasks.items()},
+            "injections": {item: task.GOAL for item, task in suite.injection_tasks.items()},
             "places": suite.get_injection_vector_defaults(),
             "tools": [
-                {"name": one.name, "description": one.description, "parameters": one.parameters.model_json_schema()}
-                for one in suite.tools
+                {"name": tool.name, "description": tool.description, "parameters": tool.parameters.model_json_schema()}
+                for tool in suite.tools
             ],
         }
 
@@ -106,7 +106,9 @@ class SuiteChild(Child):
         """The places whose text the gold calls of a task show."""
         marks = {place: f"<<{place}>>" for place in self._suites[suite].get_injection_vector_defaults()}
         number = self.world(suite, user, marks)
-        shown = "".join(self.call(number, one["name"], one["arguments"])["text"] for one in self.gold(number, ""))
+        shown = "".join(
+            self.call(number, mapping["name"], mapping["arguments"])["text"] for mapping in self.gold(number, "")
+        )
         self.drop(number)
         return [place for place, mark in marks.items() if mark in shown]
 
@@ -121,37 +123,37 @@ class SuiteChild(Child):
 
     def gold(self, world: int, injection: str) -> list[dict[str, Any]]:
         """The calls that do a task of the user, or of an injection."""
-        one = self.worlds[world]
-        task = one.suite.injection_tasks[injection] if injection else one.user
-        calls = task.ground_truth(one.before.model_copy(deep=True))
+        item = self.worlds[world]
+        task = item.suite.injection_tasks[injection] if injection else item.user
+        calls = task.ground_truth(item.before.model_copy(deep=True))
         return [{"name": call.function, "arguments": _plain(call.args)} for call in calls]
 
     def output(self, world: int, injection: str) -> str:
         """What is to be said in the end, by a task of the user, or of an injection."""
-        one = self.worlds[world]
-        return str((one.suite.injection_tasks[injection] if injection else one.user).GROUND_TRUTH_OUTPUT)
+        item = self.worlds[world]
+        return str((item.suite.injection_tasks[injection] if injection else item.user).GROUND_TRUTH_OUTPUT)
 
     def call(self, world: int, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool; what it returns, as text, and its error."""
-        one = self.worlds[world]
-        runtime = self._runtime.FunctionsRuntime(one.suite.tools)
-        result, error = runtime.run_function(one.now, name, dict(arguments))
+        item = self.worlds[world]
+        runtime = self._runtime.FunctionsRuntime(item.suite.tools)
+        result, error = runtime.run_function(item.now, name, dict(arguments))
         return {"value": _plain(result), "text": str(_plain(result)), "error": error}
 
     def checked(
         self, world: int, injection: str, output: str, calls: Sequence[Mapping[str, Any]]
     ) -> dict[str, bool | None]:
         """The package's own checks: whether the user's task was done, and that of an injection."""
-        one = self.worlds[world]
+        item = self.worlds[world]
         made = [self._runtime.FunctionCall(function=call["name"], args=dict(call["arguments"])) for call in calls]
-        asked = (output, one.before, one.now)
-        utility = one.user.utility_from_traces(*asked, made)
-        found: dict[str, bool | None] = {"utility": one.user.utility(*asked) if utility is None else utility}
+        asked = (output, item.before, item.now)
+        utility = item.user.utility_from_traces(*asked, made)
+        flags: dict[str, bool | None] = {"utility": item.user.utility(*asked) if utility is None else utility}
         if injection:
-            task = one.suite.injection_tasks[injection]
+            task = item.suite.injection_tasks[injection]
             security = task.security_from_traces(*asked, made)
-            found["attacked"] = bool(task.security(*asked) if security is None else security)
-        return {name: None if value is None else bool(value) for name, value in found.items()}
+            flags["attacked"] = bool(task.security(*asked) if security is None else security)
+        return {name: None if value is None else bool(value) for name, value in flags.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -29,7 +29,7 @@ def budget(gold: Sequence[Mapping[str, Any]], tightness: str) -> Budget:
     """
     if tightness == "none":
         return Budget({"steps": 3 * len(gold) + 5})
-    usd = sum(PRICES[use_of(one["name"])].worst()["usd"] or 0 for one in gold) + 2 * (
+    usd = sum(PRICES[use_of(mapping["name"])].worst()["usd"] or 0 for mapping in gold) + 2 * (
         PRICES["read"].worst()["usd"] or 0
     )
     steps = len(gold) + 3
@@ -72,19 +72,19 @@ class AgentDojoPlugin(EnvironmentPlugin):
             )
         wheel = source(Path(options["data"]))
         chosen = SUITES if options["suite"] == "all" else (options["suite"],)
-        return [one for suite in chosen for one in self._of(wheel, suite, options)]
+        return [task for suite in chosen for task in self._of(wheel, suite, options)]
 
     def _of(self, wheel: DojoSource, suite: str, options: Mapping[str, Any]) -> list[Task]:
-        found, process, tightness = suite_of(wheel, suite), suites(wheel), options["tightness"]
-        users = list(found["users"])
+        mapping, process, tightness = suite_of(wheel, suite), suites(wheel), options["tightness"]
+        users = list(mapping["users"])
         users = users[:DEVELOPMENT] if options["part"] == "dev" else users[DEVELOPMENT:]
         made = []
         for user in users:
             world = SuiteWorld.of(process, suite, user, {})
-            injections = [one for one in found["injections"] if world.gold(one)] if options["attack"] else [""]
+            injections = [item for item in mapping["injections"] if world.gold(item)] if options["attack"] else [""]
             caps = budget(world.gold(), tightness)
             world.close()
-            made += [self._task(wheel, DojoCase(suite, user, one), caps, options) for one in injections]
+            made += [self._task(wheel, DojoCase(suite, user, injection), caps, options) for injection in injections]
         return made
 
     @staticmethod

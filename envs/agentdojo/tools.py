@@ -82,7 +82,7 @@ class SuiteWorld(RemoteWorld):
 
 def tools_of(documents: Sequence[Mapping[str, Any]]) -> list[Tool]:
     """The tools of a suite."""
-    return [_tool(one) for one in documents]
+    return [_tool(document) for document in documents]
 
 
 def _tool(document: Mapping[str, Any]) -> Tool:

@@ -16,7 +16,7 @@ def assumed_by(state: Knowledge, commands: Sequence[AlfworldCommand]) -> tuple[t
 
     What the plan itself has put somewhere is not assumed to be there.
     """
-    found: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     there = Counter((kind_of(thing), where) for thing, where in state.inside)
     for command in commands:
         pair = (kind_of(command.thing) if command.thing else "", command.place)
@@ -24,10 +24,10 @@ def assumed_by(state: Knowledge, commands: Sequence[AlfworldCommand]) -> tuple[t
             there[pair] += 1
         elif command.verb in ("take", "use") and command.place in state.layout.number:
             if there[pair] == 0 and state.of(command.place) not in SEARCHED:
-                found.append((state.unseen_name(pair[0], (thing for thing, _ in found)), command.place))
+                texts.append((state.unseen_name(pair[0], (thing for thing, _ in texts)), command.place))
                 there[pair] += 1
             there[pair] -= command.verb == "take"
-    return tuple(found)
+    return tuple(texts)
 
 
 def assume(state: Knowledge, commands: Sequence[AlfworldCommand]) -> Knowledge:
@@ -48,10 +48,10 @@ def needed(state: Knowledge) -> list[list[tuple[str, str]]]:
 
 def hypothesise(state: Knowledge, pairs: Sequence[tuple[str, str]]) -> Knowledge:
     """The state with an unseen object of each kind assumed in a place."""
-    found: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for kind, place in pairs:
-        found.append((state.unseen_name(kind, (thing for thing, _ in found)), place))
-    return replace(state, assumed=frozenset(found))
+        texts.append((state.unseen_name(kind, (thing for thing, _ in texts)), place))
+    return replace(state, assumed=frozenset(texts))
 
 
 def plain(state: Knowledge) -> Knowledge:

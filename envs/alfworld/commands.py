@@ -59,8 +59,8 @@ def read_command(text: str) -> AlfworldCommand | None:
     """The command that a text is, or None."""
     written = " ".join(text.strip().lower().split())
     for verb, form in _FORMS:
-        if found := form.fullmatch(written):
-            parts = found.groupdict()
+        if match := form.fullmatch(written):
+            parts = match.groupdict()
             return AlfworldCommand(verb, parts.get("place") or "", parts.get("thing") or "")
     return None
 

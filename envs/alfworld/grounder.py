@@ -85,10 +85,10 @@ class Grounder:
         if command is None:
             lines = map(str.strip, answer.splitlines())
             answer = next((line for line in lines if sentences.MIDDLE.fullmatch(line)), "")
-        found = set(self._failed(asked) if answer == NOTHING else self._read(asked, answer))
-        here = {f.predicate.args[0] for f in found if f.predicate.name == AT and f.value}
-        found.update(self._elsewhere(here))
-        return frozenset(found)
+        facts = set(self._failed(asked) if answer == NOTHING else self._read(asked, answer))
+        here = {f.predicate.args[0] for f in facts if f.predicate.name == AT and f.value}
+        facts.update(self._elsewhere(here))
+        return frozenset(facts)
 
     def _read(self, asked: str, answer: str) -> Found:
         """Findings of an answer to a command that did something."""
@@ -108,9 +108,9 @@ class Grounder:
             (r"examine (?P<x>.+)", self._examine),
         )
         for pattern, reader in readers:
-            found = re.fullmatch(pattern, asked)
-            if found is not None:
-                return reader(found, answer)
+            match = re.fullmatch(pattern, asked)
+            if match is not None:
+                return reader(match, answer)
         return iter(())
 
     def _failed(self, asked: str) -> Found:
@@ -124,12 +124,12 @@ class Grounder:
             yield finding(AT, name, value=verb == "go")
 
     def _go(self, asked: re.Match[str], answer: str) -> Found:
-        found = sentences.ARRIVED.fullmatch(answer)
+        match = sentences.ARRIVED.fullmatch(answer)
         name = asked["r"]
-        if found is None or name not in self._receptacles:
+        if match is None or name not in self._receptacles:
             return
-        inside = list(self._contents(name, found["rest"]))
-        place = found["place"]
+        inside = list(self._contents(name, match["rest"]))
+        place = match["place"]
         if not inside or (not place.startswith("loc ") and place != name):
             return
         if place.startswith("loc "):
@@ -138,34 +138,34 @@ class Grounder:
         yield from inside
 
     def _open(self, asked: re.Match[str], answer: str) -> Found:
-        found = sentences.OPENED.fullmatch(answer)
-        if found is None or found["r"] != asked["r"]:
+        match = sentences.OPENED.fullmatch(answer)
+        if match is None or match["r"] != asked["r"]:
             return
-        inside = list(self._contents(asked["r"], found["rest"]))
+        inside = list(self._contents(asked["r"], match["rest"]))
         if finding(OPEN, asked["r"]) in inside:
             yield finding(AT, asked["r"])
             yield from inside
 
     def _close(self, asked: re.Match[str], answer: str) -> Found:
-        found = sentences.CLOSED.fullmatch(answer)
-        if found is not None and found["r"] == asked["r"] in self._receptacles:
+        match = sentences.CLOSED.fullmatch(answer)
+        if match is not None and match["r"] == asked["r"] in self._receptacles:
             yield finding(AT, asked["r"])
             yield finding(OPENABLE, asked["r"])
             yield finding(OPEN, asked["r"], value=False)
 
     def _take(self, asked: re.Match[str], answer: str) -> Found:
-        found = sentences.TAKEN.fullmatch(answer)
-        if found is None or (found["o"], found["r"]) != (asked["o"], asked["r"]) or asked["r"] not in self._receptacles:
+        match = sentences.TAKEN.fullmatch(answer)
+        if match is None or (match["o"], match["r"]) != (asked["o"], asked["r"]) or asked["r"] not in self._receptacles:
             return
         yield finding(AT, asked["r"])
         yield finding(IN, asked["o"], asked["r"], value=False)
         yield from _held(asked["o"])
 
     def _put(self, asked: re.Match[str], answer: str) -> Found:
-        found = sentences.PUT.fullmatch(answer)
-        if found is None:
+        match = sentences.PUT.fullmatch(answer)
+        if match is None:
             return
-        thing, where = found["o"] or found["o2"], found["r"] or found["r2"]
+        thing, where = match["o"] or match["o2"], match["r"] or match["r2"]
         if (thing, where) != (asked["o"] or asked["o2"], asked["r"] or asked["r2"]) or where not in self._receptacles:
             return
         yield finding(AT, where)
@@ -174,8 +174,8 @@ class Grounder:
         yield finding(HANDS_FREE)
 
     def _treat(self, asked: re.Match[str], answer: str) -> Found:
-        found = sentences.TREATED.fullmatch(answer)
-        if found is None or found.groupdict() != asked.groupdict() or asked["r"] not in self._receptacles:
+        match = sentences.TREATED.fullmatch(answer)
+        if match is None or match.groupdict() != asked.groupdict() or asked["r"] not in self._receptacles:
             return
         done, undone = _DONE[asked["verb"]]
         yield finding(AT, asked["r"])
@@ -193,18 +193,18 @@ class Grounder:
                 yield from inside
             return
         for pattern, values in sentences.DESCRIBED:
-            found = pattern.fullmatch(answer)
-            if found is not None and found["o"] == name:
+            match = pattern.fullmatch(answer)
+            if match is not None and match["o"] == name:
                 yield from (finding(predicate, name, value=value) for predicate, value in values.items())
                 return
 
     def _contents(self, name: str, answer: str) -> Found:
         """What a sentence lists in a receptacle; nothing if the sentence is not complete."""
         for state, pattern in sentences.CONTENTS:
-            found = pattern.fullmatch(answer)
-            if found is None or found["r"] != name or name not in self._receptacles:
+            match = pattern.fullmatch(answer)
+            if match is None or match["r"] != name or name not in self._receptacles:
                 continue
-            inside = () if state == "closed" else sentences.items(found["seen"])
+            inside = () if state == "closed" else sentences.items(match["seen"])
             if inside is None:
                 return
             yield finding(OPENABLE, name, value=state != "surface")
@@ -219,9 +219,9 @@ class Grounder:
         if sentences.MIDDLE.fullmatch(answer):
             yield from (finding(AT, name, value=False) for name in self._receptacles)
             return
-        found = sentences.FACING.fullmatch(answer)
-        seen = sentences.faced(found["here"]) if found else None
-        if found is None or not seen or not self._receptacles.issuperset(each.name for each in seen):
+        match = sentences.FACING.fullmatch(answer)
+        seen = sentences.faced(match["here"]) if match else None
+        if match is None or not seen or not self._receptacles.issuperset(each.name for each in seen):
             return
         here = frozenset(each.name for each in seen)
         for name in here:
@@ -231,7 +231,7 @@ class Grounder:
             if each.state is not None:
                 yield finding(OPENABLE, each.name)
                 yield finding(OPEN, each.name, value=each.state == "open")
-            elif not found["the"]:  # the newer grammar does not show whether they are open
+            elif not match["the"]:  # the newer grammar does not show whether they are open
                 yield finding(OPENABLE, each.name, value=False)
 
     def _elsewhere(self, here: set[str]) -> Found:
@@ -250,20 +250,20 @@ def _held(thing: str) -> Found:
 
 
 def _inventory(answer: str) -> Found:
-    found = sentences.CARRYING.fullmatch(answer)
-    if found is not None:
-        yield from _held(found["o"])
+    match = sentences.CARRYING.fullmatch(answer)
+    if match is not None:
+        yield from _held(match["o"])
     elif sentences.EMPTY_HANDED.fullmatch(answer):
         yield finding(HANDS_FREE)
 
 
 def _use(asked: re.Match[str], answer: str) -> Found:
-    found = sentences.SWITCHED_ON.fullmatch(answer)
-    if found is not None and found["o"] == asked["o"]:
+    match = sentences.SWITCHED_ON.fullmatch(answer)
+    if match is not None and match["o"] == asked["o"]:
         yield finding(LIT, asked["o"])
 
 
 def _slice(asked: re.Match[str], answer: str) -> Found:
-    found = sentences.SLICED.fullmatch(answer)
-    if found is not None and (found["o"], found["k"]) == (asked["o"], asked["k"]):
+    match = sentences.SLICED.fullmatch(answer)
+    if match is not None and (match["o"], match["k"]) == (asked["o"], asked["k"]):
         yield from _held(asked["k"])

@@ -44,11 +44,13 @@ class AlfworldHypotheses(EpisodeHooks):
         """
         assumed = [self.assumptions(state, actions) for actions, _ in plans]
         likely = await ask(state, [p for predicates in assumed for p in predicates])
-        found = []
+        all_numbers = []
         for (actions, reached), predicates in zip(plans, assumed, strict=True):
             to_come = [self.assumptions(after, actions[i:]) for i, after in enumerate(reached, 1)]
-            found.append([math.prod(likely.get(p, 1.0) for p in predicates if p not in later) for later in to_come])
-        return found
+            all_numbers.append(
+                [math.prod(likely.get(p, 1.0) for p in predicates if p not in later) for later in to_come]
+            )
+        return all_numbers
 
     async def suppose(self, ask: Beliefs, state: State, count: int, seed: int) -> Sequence[State]:
         """The places of every object that the goal needs and that has not been seen.

@@ -116,15 +116,15 @@ def _useful(state: Knowledge) -> list[AlfworldCommand]:
     appliance = TREATMENTS[goal.treatment][0] if goal.treatment else ""
     there = {where for thing, where in state.inside if kind_of(thing) in goal.kinds}
     places = [r for r in layout.receptacles if r in there or kind_of(r) in (goal.target, appliance)]
-    found = [AlfworldCommand("open", place) for place in state.at]
+    commands = [AlfworldCommand("open", place) for place in state.at]
     if state.holding:
         kind = kind_of(state.holding)
-        found += [AlfworldCommand("put", place, kind) for place in state.at]
-        found += [AlfworldCommand(goal.treatment, place, kind) for place in state.at if goal.treatment]
+        commands += [AlfworldCommand("put", place, kind) for place in state.at]
+        commands += [AlfworldCommand(goal.treatment, place, kind) for place in state.at if goal.treatment]
     else:
-        found += [AlfworldCommand("take", place, goal.thing) for place in state.at]
-    found += [AlfworldCommand("use", place, goal.target) for place in state.at if goal.target in LAMPS]
-    return [*found, *(AlfworldCommand("go", place) for place in places)]
+        commands += [AlfworldCommand("take", place, goal.thing) for place in state.at]
+    commands += [AlfworldCommand("use", place, goal.target) for place in state.at if goal.target in LAMPS]
+    return [*commands, *(AlfworldCommand("go", place) for place in places)]
 
 
 def _result(before: Knowledge, command: AlfworldCommand) -> str:
@@ -143,9 +143,9 @@ def _result(before: Knowledge, command: AlfworldCommand) -> str:
 def _plan(made: _Made) -> RoleCase:
     request = made.written.plan_request(made.state, {"steps": len(made.plan) + 6})
 
-    def right(found: Plan) -> bool | str:
+    def right(plan: Plan) -> bool | str:
         here: Knowledge | None = made.state
-        for action in found.actions:
+        for action in plan.actions:
             command = read_command(action)
             here = None if here is None or command is None else rules.apply(here, command)
             if here is None:
@@ -175,7 +175,7 @@ def _rollout(made: _Made) -> RoleCase:
             expected.append(_name(made.domain, here))
     judge = judged_by(
         lambda text: [_name(made.domain, after) for after in made.written.read_rollout(made.state, actions, text)],
-        lambda found: found == expected or f"{sum(a == b for a, b in zip(found, expected, strict=False))} steps right",
+        lambda texts: texts == expected or f"{sum(a == b for a, b in zip(texts, expected, strict=False))} steps right",
     )
     return RoleCase("rollout", made.id, request, judge, json.dumps(results))
 
@@ -198,7 +198,7 @@ def _next(made: _Made) -> RoleCase:
     truth = _name(made.domain, rules.apply(made.state, command))
     judge = judged_by(
         lambda text: _name(made.domain, made.written.read_next(made.state, text)),
-        lambda found: found == truth or ("called possible" if truth is None else "called impossible or other"),
+        lambda name: name == truth or ("called possible" if truth is None else "called impossible or other"),
     )
     return RoleCase("next", made.id, request, judge, _result(made.state, command), chance=_guessed(request))
 

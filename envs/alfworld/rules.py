@@ -47,8 +47,8 @@ def arrive(state: Knowledge, place: str, status: str | None = None) -> Knowledge
 
 def _use(state: Knowledge, command: AlfworldCommand) -> Knowledge | None:
     places = {command.place} & set(state.at) if command.place else state.at
-    found = [t for t, where in state.inside if _is(t, command.thing) and where in places and kind_of(t) in LAMPS]
-    return replace(state, marks=state.marks | {(min(found), "lit")}) if found else None
+    texts = [t for t, where in state.inside if _is(t, command.thing) and where in places and kind_of(t) in LAMPS]
+    return replace(state, marks=state.marks | {(min(texts), "lit")}) if texts else None
 
 
 def _is(thing: str, named: str) -> bool:

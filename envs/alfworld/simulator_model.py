@@ -31,11 +31,11 @@ class RulesWorldModel:
         return [self._along(state, actions) for state, actions in items]
 
     def _along(self, state: State, actions: Sequence[Action]) -> list[Prediction]:
-        found: list[Prediction] = []
+        predictions: list[Prediction] = []
         here: State | None = state
         for i, action in enumerate(actions):
             if here is None:
                 break
-            found.append(self._after(self._domain.assume(here, actions[i:]), action))
-            here = found[-1].state
-        return found
+            predictions.append(self._after(self._domain.assume(here, actions[i:]), action))
+            here = predictions[-1].state
+        return predictions

@@ -115,8 +115,8 @@ class Knowledge:
         """Kind, receptacle and marks of all objects of some kinds that are known or assumed, in the layout's order."""
         wanted, number = set(kinds), self.layout.number
         there = self.inside | self.assumed
-        found = [(kind_of(t), r, self.marks_of(t)) for t, r in there if kind_of(t) in wanted]
-        return sorted(found, key=lambda pair: (number[pair[1]], pair[0], pair[2]))
+        pairs = [(kind_of(t), r, self.marks_of(t)) for t, r in there if kind_of(t) in wanted]
+        return sorted(pairs, key=lambda pair: (number[pair[1]], pair[0], pair[2]))
 
 
 def as_state(state: State) -> Knowledge:

@@ -94,7 +94,7 @@ class RemoteWorld(CopyableState):
     def difference(self, after: CopyableState) -> Sequence[str]:
         """Every value that is new, gone or another one."""
         assert isinstance(after, RemoteWorld)
-        old, new = (dict(self.process.ask(do="state", world=one.number)) for one in (self, after))
+        old, new = (dict(self.process.ask(do="state", world=world.number)) for world in (self, after))
         return [
             f"{place}: {old.get(place, 'nothing')} -> {new.get(place, 'nothing')}"
             for place in dict.fromkeys((*old, *new))

@@ -111,13 +111,13 @@ class _Prompt:
 
     def _not_made(self, calls: Sequence[ApiCall]) -> list[ApiCall]:
         made = self.made - Counter(map(written, self.turn.before))
-        found = []
+        api_calls = []
         for call in calls:
             if made[written(call)] > 0:
                 made[written(call)] -= 1
             else:
-                found.append(call)
-        return found
+                api_calls.append(call)
+        return api_calls
 
     def _slip(self, call: ApiCall) -> random.Random | None:
         """Chance to draw an error of a call from; None where there is none."""
@@ -129,15 +129,15 @@ class _Prompt:
 
     def planned(self) -> list[ApiCall]:
         """The calls that are left, with errors."""
-        found, late = list[ApiCall](), list[ApiCall]()
+        calls, late = list[ApiCall](), list[ApiCall]()
         for call in self.left():
             kind, planned = self._struck(call)
             if kind == "order":
                 late.append(call)
                 continue
-            found += [*([] if kind == "missing" else [planned]), *late]
+            calls += [*([] if kind == "missing" else [planned]), *late]
             late = []
-        return [*self._not_made(self.asked), *found, *late]
+        return [*self._not_made(self.asked), *calls, *late]
 
     def _struck(self, call: ApiCall) -> tuple[str, ApiCall]:
         """The kind of error that strikes a call, empty for none, and what is planned in its place."""
@@ -160,7 +160,7 @@ class _Prompt:
 
 def _call_of(line: str) -> str:
     """The call at the beginning of a line; empty where there is none."""
-    ends = [found.end() for found in re.finditer(r"\)", line)]
+    ends = [match.end() for match in re.finditer(r"\)", line)]
     for end in ends:
         try:
             return parse(line[:end]).text

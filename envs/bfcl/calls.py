@@ -27,16 +27,16 @@ def read_call(text: str, parameters: Mapping[str, Sequence[str]]) -> ApiCall:
         DataError: It is no call of one of these functions with plain values.
     """
     try:
-        found = ast.parse(text, mode="eval").body
-        if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Name):
+        body = ast.parse(text, mode="eval").body
+        if not isinstance(body, ast.Call) or not isinstance(body.func, ast.Name):
             raise ValueError("no call of a function")
-        name = found.func.id
+        name = body.func.id
         if name not in parameters:
             raise ValueError(f"there is no function {name}")
-        if len(found.args) > len(parameters[name]):
+        if len(body.args) > len(parameters[name]):
             raise ValueError(f"{name} has {len(parameters[name])} parameters")
-        given = dict(zip(parameters[name], map(ast.literal_eval, found.args), strict=False))
-        given |= {one.arg: ast.literal_eval(one.value) for one in found.keywords if one.arg is not None}
+        given = dict(zip(parameters[name], map(ast.literal_eval, body.args), strict=False))
+        given |= {item.arg: ast.literal_eval(item.value) for item in body.keywords if item.arg is not None}
     except (ValueError, SyntaxError) as error:
         raise DataError(f"the gold call {text[:200]!r} cannot be read: {error}") from error
     return ApiCall(name, given)

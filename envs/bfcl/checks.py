@@ -35,7 +35,7 @@ class CheckedConversation:
             results: What its calls in this turn returned.
             gold: The gold calls.
         """
-        wanted = Counter(self._gold.call(one.name, one.arguments) for one in gold)
+        wanted = Counter(self._gold.call(call.name, call.arguments) for call in gold)
         self._seen += Counter(results)
         if self.failure or not gold:
             return

@@ -81,12 +81,12 @@ class ApiChild(Child):
 
     def same(self, world: int, other: int) -> list[str]:
         """The public attributes that differ, compared as the official checker compares them."""
-        found = []
+        texts = []
         for name, instance in self.worlds[other].items():
             for attribute, value in vars(instance).items():
                 if not attribute.startswith("_") and getattr(self.worlds[world][name], attribute) != value:
-                    found.append(f"{name}.{attribute}")
-        return found
+                    texts.append(f"{name}.{attribute}")
+        return texts
 
 
 def _without_clocks(world: World) -> World:
@@ -94,19 +94,19 @@ def _without_clocks(world: World) -> World:
     seen: set[int] = set()
     left = [*world.values()]
     while left:
-        one = left.pop()
-        if id(one) in seen or isinstance(one, str | int | float | bytes | None):
+        value = left.pop()
+        if id(value) in seen or isinstance(value, str | int | float | bytes | None):
             continue
-        seen.add(id(one))
-        if isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list | tuple | set):
-            left += one
-        elif hasattr(one, "__dict__"):
+        seen.add(id(value))
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list | tuple | set):
+            left += value
+        elif hasattr(value, "__dict__"):
             for name in _CLOCKS:
-                if hasattr(one, name):
-                    setattr(one, name, None)
-            left += vars(one).values()
+                if hasattr(value, name):
+                    setattr(value, name, None)
+            left += vars(value).values()
     return world
 
 

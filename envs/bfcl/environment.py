@@ -40,17 +40,18 @@ class BfclEnvironment(ToolEnvironment):
         self.turn = 0
         """The number of the request that is being done."""
         parameters = parameters_of(source, conversation.classes)
-        self._gold: list[list[ApiCall]] = [[read_call(one, parameters) for one in turn] for turn in conversation.gold]
+        self._gold: list[list[ApiCall]] = [[read_call(name, parameters) for name in turn] for turn in conversation.gold]
         self._formats: list[ProgramFormat] = []
         know(self._turns(parameters))
         super().__init__(self._text(), self._tools(), judge=lambda _: not self._checked.failure, state=self._worlds())
 
     def _worlds(self) -> dict[str, CopyableState]:
         """Fresh APIs, the same again in which the gold calls are made, and the number of the turn."""
-        one, apis = self._conversation, backend(self._source)
+        conversation, apis = self._conversation, backend(self._source)
         self._world, gold = (
-            ApiWorld.of(apis, one.classes, one.config, long=one.kind == LONG) for _ in range(2)
-        )  # fmt: skip
+            ApiWorld.of(apis, conversation.classes, conversation.config, long=conversation.kind == LONG)
+            for _ in range(2)
+        )
         self._checked = CheckedConversation(gold)
         self._number = PythonObject([0])
         self._wrong = 0
@@ -58,27 +59,27 @@ class BfclEnvironment(ToolEnvironment):
 
     def _tools(self) -> Toolbox:
         """What is there in this turn."""
-        one = self._conversation
-        held = [name for turn, names in one.held.items() if turn > self.turn for name in names]
-        return Toolbox(tools_of(self._source, one.classes, {*one.excluded, *held}))
+        conversation = self._conversation
+        held = [name for turn, names in conversation.held.items() if turn > self.turn for name in names]
+        return Toolbox(tools_of(self._source, conversation.classes, {*conversation.excluded, *held}))
 
     def _turns(self, parameters: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, KnownRequest]]:
         """The requests, for the simulated planner."""
-        one = self._conversation
-        there = {name: takes for name, takes in parameters.items() if name not in one.excluded}
+        conversation = self._conversation
+        there = {name: takes for name, takes in parameters.items() if name not in conversation.excluded}
         for turn, gold in enumerate(self._gold):
             before = [call for earlier in self._gold[:turn] for call in earlier]
-            yield text_of(one, turn), KnownRequest(f"{one.id} {turn}", gold, before, there, READ)
+            yield text_of(conversation, turn), KnownRequest(f"{conversation.id} {turn}", gold, before, there, READ)
 
     def _text(self) -> str:
         return text_of(self._conversation, self.turn)
 
     def prompt_format(self, name: str) -> PromptFormat:
         """See :meth:`tape.protocols.Environment.prompt_format`."""
-        found = super().prompt_format(name)
-        assert isinstance(found, ProgramFormat)
-        self._formats.append(found)
-        return found
+        layout = super().prompt_format(name)
+        assert isinstance(layout, ProgramFormat)
+        self._formats.append(layout)
+        return layout
 
     def reset(self, seed: int) -> Observation:
         """Begin the conversation again."""
@@ -93,8 +94,8 @@ class BfclEnvironment(ToolEnvironment):
         self.domain.task = self._text()
         if self._conversation.held:
             self.toolbox = self.domain.toolbox = self._tools()
-            for one in self._formats:
-                one.renew()
+            for layout in self._formats:
+                layout.renew()
 
     def _take(self, call: Call) -> None:
         """End a turn: check it, and let the user speak again."""
@@ -114,8 +115,10 @@ class BfclEnvironment(ToolEnvironment):
 
     def _wrong_now(self) -> int:
         """The calls of this turn that cannot be taken back, and that the gold calls do not have."""
-        made = Counter(one.call.text for one in self._state.got[self.domain.since :] if one.call.kind in DESTRUCTIVE)
-        return (made - Counter(from_mapping(one.name, one.arguments).text for one in self._gold[self.turn])).total()
+        made = Counter(
+            obtained.call.text for obtained in self._state.got[self.domain.since :] if obtained.call.kind in DESTRUCTIVE
+        )
+        return (made - Counter(from_mapping(call.name, call.arguments).text for call in self._gold[self.turn])).total()
 
     def measures(self) -> dict[str, float]:
         """How many calls were made that cannot be taken back and were wrong."""

@@ -42,14 +42,14 @@ def use_of(name: str) -> str:
 
 def tools_of(source: BfclSource, classes: Collection[str], without: Collection[str]) -> list[Tool]:
     """The tools of some APIs, without some of their functions."""
-    documents = [one for api in classes for one in source.documents(api)]
-    return [_tool(one) for one in documents if one["name"] not in without]
+    documents = [document for api in classes for document in source.documents(api)]
+    return [_tool(document) for document in documents if document["name"] not in without]
 
 
 def parameters_of(source: BfclSource, classes: Collection[str]) -> dict[str, list[str]]:
     """The parameters of every function, in their order."""
-    documents = [one for api in classes for one in source.documents(api)]
-    return {one["name"]: list(one["parameters"]["properties"]) for one in documents}
+    documents = [document for api in classes for document in source.documents(api)]
+    return {document["name"]: list(document["parameters"]["properties"]) for document in documents}
 
 
 def _tool(document: Mapping[str, Any]) -> Tool:
@@ -96,11 +96,11 @@ def seen(text: str) -> Any:
 def _schema(parameters: Any) -> Any:
     """A schema of the leaderboard as JSON schema: its types have Python's names."""
     if isinstance(parameters, list):
-        return [_schema(one) for one in parameters]
+        return [_schema(parameter) for parameter in parameters]
     if not isinstance(parameters, Mapping):
         return parameters
     return {
-        key: _TYPES.get(one, one) if key == "type" and isinstance(one, str) else _schema(one)
-        for key, one in parameters.items()
+        key: _TYPES.get(parameter, parameter) if key == "type" and isinstance(parameter, str) else _schema(parameter)
+        for key, parameter in parameters.items()
         if key not in ("default", "format")
     }

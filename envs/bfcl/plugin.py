@@ -23,14 +23,14 @@ DEVELOPMENT = 100
 """The first tasks of ``base``, to develop on; all others are for evaluation."""
 
 
-def budget(found: Conversation, parameters: Mapping[str, Any], tightness: str) -> Budget:
+def budget(conversation: Conversation, parameters: Mapping[str, Any], tightness: str) -> Budget:
     """Caps made from the gold calls of a conversation.
 
     ``tight`` pays for them, and for one more call that reads in each turn; ``loose`` for twice as many; ``none`` caps
     the steps alone, at three times as many. A turn's end is a step.
     """
-    calls = [use_of(read_call(one, parameters).name) for turn in found.gold for one in turn]
-    turns = len(found.requests)
+    calls = [use_of(read_call(name, parameters).name) for turn in conversation.gold for name in turn]
+    turns = len(conversation.requests)
     if tightness == "none":
         return Budget({"steps": 3 * len(calls) + 2 * turns + 3})
     gold = sum(PRICES[use].worst()["usd"] or 0 for use in calls)
@@ -72,23 +72,23 @@ class BfclPlugin(EnvironmentPlugin):
             )
         kind, part, tightness = options["kind"], options["part"], options["tightness"]
         wheel = source(Path(options["data"]))
-        found = list(wheel.conversations(kind))
+        conversations = list(wheel.conversations(kind))
         if kind == KINDS[0]:
-            found = found[:DEVELOPMENT] if part == "dev" else found[DEVELOPMENT:]
+            conversations = conversations[:DEVELOPMENT] if part == "dev" else conversations[DEVELOPMENT:]
         elif part == "dev":
             raise ConfigError(f"all conversations of the kind {kind} are for evaluation; give --part test")
-        return [self._task(wheel, one, part, tightness) for one in found]
+        return [self._task(wheel, conversation, part, tightness) for conversation in conversations]
 
     @staticmethod
-    def _task(wheel: BfclSource, one: Conversation, part: str, tightness: str) -> Task:
-        content = json.dumps([asdict(one), VERSION], sort_keys=True, default=dict)
+    def _task(wheel: BfclSource, conversation: Conversation, part: str, tightness: str) -> Task:
+        content = json.dumps([asdict(conversation), VERSION], sort_keys=True, default=dict)
         suffix = "" if tightness == "none" else f"-{tightness}"
         return Task(
-            id=one.id,
-            level_set=f"bfcl-{one.kind}-{part}{suffix}",
-            budget=budget(one, parameters_of(wheel, one.classes), tightness),
+            id=conversation.id,
+            level_set=f"bfcl-{conversation.kind}-{part}{suffix}",
+            budget=budget(conversation, parameters_of(wheel, conversation.classes), tightness),
             digest=hashlib.sha256(content.encode()).hexdigest()[:16],
-            facts={"conversation": one, "source": wheel, "split": part, "text": one.requests[0]},
+            facts={"conversation": conversation, "source": wheel, "split": part, "text": conversation.requests[0]},
         )
 
     def make(self, task: Task) -> Environment:

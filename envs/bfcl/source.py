@@ -92,25 +92,25 @@ class BfclSource(PinnedWheel):
         """
         asked = _lines(self.text(f"data/BFCL_v4_multi_turn_{kind}.json"))
         gold = {
-            one["id"]: one["ground_truth"]
-            for one in _lines(self.text(f"data/possible_answer/BFCL_v4_multi_turn_{kind}.json"))
+            line["id"]: line["ground_truth"]
+            for line in _lines(self.text(f"data/possible_answer/BFCL_v4_multi_turn_{kind}.json"))
         }
-        return [_conversation(one, kind, gold[one["id"]]) for one in asked]
+        return [_conversation(mapping, kind, gold[mapping["id"]]) for mapping in asked]
 
 
 def _lines(text: str) -> list[Mapping[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def _conversation(one: Mapping[str, Any], kind: str, gold: Sequence[Sequence[str]]) -> Conversation:
+def _conversation(values: Mapping[str, Any], kind: str, gold: Sequence[Sequence[str]]) -> Conversation:
     return Conversation(
-        id=one["id"],
+        id=values["id"],
         kind=kind,
-        requests=tuple("\n".join(said["content"] for said in turn) for turn in one["question"]),
-        classes=tuple(one["involved_classes"]),
-        config=one["initial_config"],
-        held={int(turn): tuple(names) for turn, names in one.get("missed_function", {}).items()},
-        excluded=tuple(one.get("excluded_function", ())),
+        requests=tuple("\n".join(said["content"] for said in turn) for turn in values["question"]),
+        classes=tuple(values["involved_classes"]),
+        config=values["initial_config"],
+        held={int(turn): tuple(names) for turn, names in values.get("missed_function", {}).items()},
+        excluded=tuple(values.get("excluded_function", ())),
         gold=tuple(map(tuple, gold)),
     )
 

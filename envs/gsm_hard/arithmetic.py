@@ -116,28 +116,28 @@ def results(program: Sequence[ProgramStep]) -> list[float]:
     """The exact results of all steps of a program; raises like :func:`run`."""
     if not program:
         raise ArithmeticToolError("a program needs at least one step")
-    found: list[float] = []
+    numbers: list[float] = []
     for number, step in enumerate(program, start=1):
         if ARITY.get(step.kind) != len(step.args):
             raise ArithmeticToolError(
                 f"step {number}: {step.kind!r} with {len(step.args)} arguments is no tool; "
                 f"there is: {', '.join(f'{kind} with {count}' for kind, count in ARITY.items())}"
             )
-        found.append(KINDS[step.kind](*(_value(arg, found, number) for arg in step.args)))
-    return found
+        numbers.append(KINDS[step.kind](*(_value(arg, numbers, number) for arg in step.args)))
+    return numbers
 
 
-def _value(arg: float | str, found: Sequence[float], number: int) -> float:
+def _value(arg: float | str, numbers: Sequence[float], number: int) -> float:
     if not isinstance(arg, str):
         return arg
     k = arg[1:]
-    if arg[:1] != "#" or not (k.isascii() and k.isdecimal() and len(k) < 4 and 1 <= int(k) <= len(found)):
+    if arg[:1] != "#" or not (k.isascii() and k.isdecimal() and len(k) < 4 and 1 <= int(k) <= len(numbers)):
         raise ArithmeticToolError(
-            f"step {number}: {arg!r} is no earlier result; refer to #1 ... #{len(found)}"
-            if found
+            f"step {number}: {arg!r} is no earlier result; refer to #1 ... #{len(numbers)}"
+            if numbers
             else f"step {number}: {arg!r}: there is no earlier result to refer to; give numbers"
         )
-    return found[int(k) - 1]
+    return numbers[int(k) - 1]
 
 
 def is_right(answer: float, target: float) -> bool:

@@ -87,11 +87,11 @@ def draw(rng: random.Random, split: str, name: str = "") -> Problem:
 @cache
 def _choices(held_out: bool) -> dict[bool, list[list[Template]]]:
     """By rarity: the templates of each number of operations, fewest first."""
-    found: dict[bool, dict[int, list[Template]]] = {False: {}, True: {}}
+    templates: dict[bool, dict[int, list[Template]]] = {False: {}, True: {}}
     for template in TEMPLATES:
         if template.held_out == held_out:
-            found[template.rare].setdefault(len(template.steps), []).append(template)
-    return {rare: [groups[count] for count in sorted(groups)] for rare, groups in found.items()}
+            templates[template.rare].setdefault(len(template.steps), []).append(template)
+    return {rare: [groups[count] for count in sorted(groups)] for rare, groups in templates.items()}
 
 
 def _problem(rng: random.Random, split: str, name: str) -> Problem:
@@ -123,8 +123,8 @@ def _numbers(rng: random.Random, template: Template) -> tuple[dict[str, float], 
             ProgramStep(step.kind, tuple(numbers.get(str(arg), arg) for arg in step.args)) for step in template.steps
         ]
         try:
-            found = results(steps)
+            shares = results(steps)
         except ArithmeticToolError:
             continue
-        if min(found) > 0 and TARGETS[0] <= found[-1] <= TARGETS[1]:
-            return numbers, found[-1]
+        if min(shares) > 0 and TARGETS[0] <= shares[-1] <= TARGETS[1]:
+            return numbers, shares[-1]

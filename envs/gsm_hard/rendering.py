@@ -118,13 +118,13 @@ def in_order_of_text(steps: Sequence[ProgramStep], order: Sequence[str]) -> tupl
     # Stable: a step that builds on another one is never read before it, and comes after it in the program.
     moved = sorted(range(len(steps)), key=known.__getitem__)
     renamed = {f"#{old + 1}": f"#{new + 1}" for new, old in enumerate(moved)}
-    found = []
+    program_steps = []
     for old in moved:
         args = [renamed.get(arg, arg) if isinstance(arg, str) else arg for arg in steps[old].args]
         if steps[old].kind in _COMMUTATIVE:
             args.sort(key=lambda arg: _rank(arg, place))
-        found.append(ProgramStep(steps[old].kind, tuple(args)))
-    return tuple(found)
+        program_steps.append(ProgramStep(steps[old].kind, tuple(args)))
+    return tuple(program_steps)
 
 
 def _place(arg: float | str, place: dict[str, float], known: Sequence[float]) -> float:

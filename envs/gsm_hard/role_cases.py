@@ -71,13 +71,13 @@ def _calls(program: Sequence[ProgramStep]) -> list[Call]:
 
 def _value(actions: Sequence[str]) -> float | None:
     """What a plan's answer comes to, with exact tools; None where it comes to nothing."""
-    found: list[float] = []
+    numbers: list[float] = []
     try:
         for made in map(parse, actions):
-            values = made.values(found)
+            values = made.values(numbers)
             if made.kind == ANSWER:
                 return float(values["value"])
-            found.append(KINDS[made.kind](*(float(value) for value in values.values())))
+            numbers.append(KINDS[made.kind](*(float(value) for value in values.values())))
     except (ArithmeticToolError, InvalidCallError, KeyError, TypeError, ValueError):
         return None
     return None

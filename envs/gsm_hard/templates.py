@@ -198,13 +198,13 @@ def read_templates(folder: Folder, words: WordLists) -> tuple[Template, ...]:
     Raises:
         DataFileError: A file is malformed; names the place.
     """
-    found: dict[str, Template] = {}
+    templates: dict[str, Template] = {}
     for name in FILES:
         for entry in read_toml(folder, name).tables():
-            if entry.name in found:
+            if entry.name in templates:
                 raise entry.error("", "is in another file too; give each template its own name")
-            found[entry.name] = _template(entry, words)
-    return tuple(found.values())
+            templates[entry.name] = _template(entry, words)
+    return tuple(templates.values())
 
 
 def _template(entry: TableEntry, words: WordLists) -> Template:

@@ -104,8 +104,8 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         parsed = read(action)
         if isinstance(parsed, ParagraphSearch):
             assert self._corpus is not None, "a search without a corpus is refused"
-            found = self._corpus.search(parsed.query, self._retriever, self._seed)
-            searches = (*self.state.searches, Searched(parsed.query, found))
+            match = self._corpus.search(parsed.query, self._retriever, self._seed)
+            searches = (*self.state.searches, Searched(parsed.query, match))
             self.state = replace(self.state, searches=searches, note="")
         else:
             self.state = self.domain.after(self.state, parsed)
@@ -179,10 +179,10 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
             return False
         asked = resolved(sub, bridges_before(self.state, hop)).rstrip("?. ")
         answers = [normalise(answer) for _, answer, _ in chain]
-        found = normalise(claim.finding)
+        name = normalise(claim.finding)
         parsed = parse_query(asked)
         if parsed is not None and parsed[1].istitle():
-            return normalise(scripted_read(asked, passages) or "") == found != ""
-        if hop > len(answers) or (found in answers and found != answers[hop - 1]):
+            return normalise(scripted_read(asked, passages) or "") == name != ""
+        if hop > len(answers) or (name in answers and name != answers[hop - 1]):
             return None
-        return found == answers[hop - 1]
+        return name == answers[hop - 1]

@@ -70,8 +70,8 @@ def resolve_title(title: str, passages: Sequence[Passage], cached: Sequence[Pass
     return None
 
 
-def _inside(one: str, other: str) -> bool:
-    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+def _inside(name: str, other: str) -> bool:
+    return f" {name} " in f" {other} " or f" {other} " in f" {name} "
 
 
 def _words(text: str) -> list[str]:

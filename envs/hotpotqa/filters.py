@@ -106,12 +106,12 @@ def answer_problem(answer: str, question: str, findings: Sequence[str], *, stric
         findings: What the certified hops found, in order.
         strict: Also MuSiQue's filters.
     """
-    found = garbage(answer)
-    if found is None and strict:
-        found = (
+    long = garbage(answer)
+    if long is None and strict:
+        long = (
             self_referential(answer, question)
             or intermediate(answer, findings)
             or too_long(answer)
             or wrong_type(answer, question)
         )
-    return found
+    return long

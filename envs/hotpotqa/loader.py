@@ -75,13 +75,13 @@ def with_hops(question: MusiqueQuestion) -> MusiqueQuestion:
     Raises:
         HotpotError: The id names none.
     """
-    found = _HOPS.match(question.id)
-    if found is None:
+    match = _HOPS.match(question.id)
+    if match is None:
         raise HotpotError(
             f"question {short(question.id)}: the id of a MuSiQue question begins with its number of hops, "
             "as in 2hop__12_34"
         )
-    return replace(question, operations=int(found[1]))
+    return replace(question, operations=int(match[1]))
 
 
 def pooled(questions: Sequence[MusiqueQuestion]) -> tuple[Passage, ...]:

@@ -112,8 +112,8 @@ class HopRealize:
                 return Realized(write(ParagraphSearch(query)))
             if not state.paragraphs:
                 return Realized(None, "there is no query left to try")
-        found = await self.reader.find(task)
-        return Realized(write(Find(hop, found.finding, found.title, found.bridge, task.sub_question)))
+        match = await self.reader.find(task)
+        return Realized(write(Find(hop, match.finding, match.title, match.bridge, task.sub_question)))
 
     def _task(self, at: MarkovState, state: QaState, hop: int, queries: tuple[str, ...]) -> HopTask:
         sub = resolved(at.target.field("sub"), bridges_before(state, hop))

@@ -15,15 +15,15 @@ _ASKS = frozenset(_ASKING.split())
 
 def entities(text: str) -> tuple[str, ...]:
     """The names in a sub-question, quoted ones first; each once, the longest of what overlaps."""
-    found = [match[1].strip() for match in _QUOTED.finditer(text)]
+    texts = [match[1].strip() for match in _QUOTED.finditer(text)]
     for match in _NAME.finditer(text):
         words = match[0].split()
         while words and words[0].lower() in _ASKS:
             words = words[1:]
         name = " ".join(words).strip(" .,?!;:")
         if name:
-            found.append(name)
-    return tuple(dict.fromkeys(found))
+            texts.append(name)
+    return tuple(dict.fromkeys(texts))
 
 
 def fallback(sub_question: str, question: str, tried: tuple[str, ...]) -> str | None:

@@ -187,10 +187,10 @@ def _realize(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     passages = [*([] if nowhere else [made.gold[hop - 1]]), *rng.sample(made.others, _READ)][:_READ]
     task = _task(made, hop, tuple(rng.sample(passages, len(passages))))
 
-    def right(found: Find) -> bool | str:
+    def right(match: Find) -> bool | str:
         wanted = (NOT_FOUND, "") if nowhere else (find.finding, find.title)
-        same = exact_match(found.finding, [wanted[0]]) and (nowhere or found.title == wanted[1])
-        return same or f"{found.finding} [{found.title}]"
+        same = exact_match(match.finding, [wanted[0]]) and (nowhere or match.title == wanted[1])
+        return same or f"{match.finding} [{match.title}]"
 
     ideal = (
         _written(quote="", answer="", title="")

@@ -41,13 +41,13 @@ class TitledCorpus:
 
     def by_title(self, query: str) -> list[Passage]:
         """The paragraphs whose titles the query names, the longest name first."""
-        words, found = _words(query), dict[int, None]()
+        words, mapping = _words(query), dict[int, None]()
         for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
             for start in range(len(words) - length + 1):
                 gram = words[start : start + length]
                 if not all(word in STOP_WORDS or word in _SHORT for word in gram):
-                    found.update(dict.fromkeys(self._titles.get(gram, ())))
-        return [self.corpus.passages[number] for number in found]
+                    mapping.update(dict.fromkeys(self._titles.get(gram, ())))
+        return [self.corpus.passages[number] for number in mapping]
 
     def by_content(self, query: str, k: int) -> list[Passage]:
         """The paragraphs with the best BM25 scores; none that shares no word with the query."""

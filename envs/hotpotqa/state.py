@@ -80,8 +80,8 @@ class QaState:
     @property
     def paragraphs(self) -> tuple[Passage, ...]:
         """All paragraphs at hand, each once: those given, then those retrieved, the latest search first."""
-        found = [passage for search in reversed(self.searches) for passage in search.found]
-        return tuple(dict.fromkeys([*self.given, *found]))
+        searches = [passage for search in reversed(self.searches) for passage in search.found]
+        return tuple(dict.fromkeys([*self.given, *searches]))
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -135,13 +135,13 @@ def certified_hops(certified: Chain, state: QaState) -> tuple[Certified, ...]:
 
     A hop gets no new claim once it is certified, so its last claim is the certified one.
     """
-    found = []
+    result = []
     for target in certified:
         claim = state.claim(int(target.field("hop"))) if target.kind == HOP else None
         if claim is not None:
             title = attributed_title(claim, state.paragraphs)
-            found.append(Certified(target.field("sub"), title, claim.finding, claim.entity))
-    return tuple(found)
+            result.append(Certified(target.field("sub"), title, claim.finding, claim.entity))
+    return tuple(result)
 
 
 def attributed_title(claim: HopClaim, passages: Sequence[Passage]) -> str:

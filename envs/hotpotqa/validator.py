@@ -59,8 +59,8 @@ class TwoStageValidator:
         if target.kind == FINISHED:
             return await self._finished(tail, state)
         if isinstance(action, ParagraphSearch):
-            found = len(state.searches[-1].found) if state.searches else 0
-            return _no(f"{found} paragraphs for {action.query!r}", counts=False)
+            count = len(state.searches[-1].found) if state.searches else 0
+            return _no(f"{count} paragraphs for {action.query!r}", counts=False)
         if target.kind == HOP:
             return await self._hop(int(target.field("hop")), target.field("sub"), state, action)
         return await self._answer(tail, state, action)

@@ -101,9 +101,9 @@ class _Drawing:
             self._state(1 - speaker, first, but=main[0].key)
 
     def _row(self, speaker: int, first: SpokenRelation, second: SpokenRelation) -> tuple[StatedFact, StatedFact] | None:
-        one = self._state(speaker, first)
-        two = self._state(speaker, second, one.value) if one else None
-        return (one, two) if one and two else None
+        state = self._state(speaker, first)
+        two = self._state(speaker, second, state.value) if state else None
+        return (state, two) if state and two else None
 
     def _crossing(self) -> None:
         """A fact that names the other speaker, a fact of that speaker, and the same relation of the first one."""
@@ -111,10 +111,10 @@ class _Drawing:
         fit = [each for each in relations() if not each.crosses and not each.after and any(map(can_cross, each.asked))]
         second = self.rng.choice(fit)
         speaker = self.rng.randrange(2)
-        one = self._state(speaker, first)
-        two = self._state(1 - speaker, second) if one else None
-        if one and two:
-            self.world.crossings.append((one, two))
+        state = self._state(speaker, first)
+        two = self._state(1 - speaker, second) if state else None
+        if state and two:
+            self.world.crossings.append((state, two))
             if not second.of_key and self.rng.random() < 0.7:
                 self._state(speaker, second, two.key)
             self._state(speaker, first)

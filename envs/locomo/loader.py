@@ -51,14 +51,14 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
         DataFileError: The file, a record or a field is malformed; names all three.
     """
     left_out = _LeftOut()
-    found: dict[str, Dialogue] = {}
+    dialogues: dict[str, Dialogue] = {}
     for number, value in enumerate(array_of(Path(path), "conversations"), 1):
         record = _record(value, str(path), f"conversation {number}", "conversation and qa")
         dialogue = _dialogue(record, number, categories, left_out)
-        if dialogue.name in found:
+        if dialogue.name in dialogues:
             raise record.wrong("sample_id", f"{short(dialogue.name)} came before; give each conversation its own")
-        found[dialogue.name] = dialogue
-    if not any(dialogue.questions for dialogue in found.values()):
+        dialogues[dialogue.name] = dialogue
+    if not any(dialogue.questions for dialogue in dialogues.values()):
         raise DataFileError(str(path), "", "qa", f"holds no question of category {_listed(categories)}")
     if left_out.repeated or left_out.no_turn:
         examples = ", ".join(left_out.no_turn[:3])
@@ -68,7 +68,7 @@ def load(path: str | PathLike[str], categories: Sequence[int] = PAPER) -> list[D
             DialogueLeftOutWarning,
             2,
         )
-    return list(found.values())
+    return list(dialogues.values())
 
 
 def _record(value: object, file: str, place: str, fields: str) -> JsonRecord:
@@ -99,7 +99,7 @@ def _dialogue(record: JsonRecord, number: int, categories: Sequence[int], left_o
             passages[passage.id] = passage
     if not passages:
         raise record.wrong("conversation", "has no turns; give session_1: [{speaker, dia_id, text}, ...]")
-    if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages.values()):
+    if not any(re.search(r"\w", f"{item.title} {item.text}") for item in passages.values()):
         raise record.wrong("conversation", "has no word in it; give turns that can be searched")
     questions: dict[str, DialogueQuestion] = {}
     for place, value in enumerate(record.items("qa", needed=True), 1):
@@ -156,16 +156,16 @@ def _question(
 
 def _turns(entry: str, turns: Container[str], left_out: _LeftOut) -> list[str]:
     """The turns that an entry of evidence names; in the public file some name several, or none."""
-    found = []
+    texts = []
     for piece in re.split(r"[;,\s]+", entry.strip()):
         match = _TURN.fullmatch(piece)
         # Some are written with a leading zero.
         name = f"D{match[1].lstrip('0')}:{match[2].lstrip('0')}" if match else piece
         if name in turns:
-            found.append(name)
+            texts.append(name)
         else:
             left_out.no_turn.append(short(piece))
-    return found
+    return texts
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -101,13 +101,13 @@ def read_relations(folder: Folder) -> tuple[SpokenRelation, ...]:
     Raises:
         DataFileError: A file cannot be used; names entry and field.
     """
-    found: dict[str, SpokenRelation] = {}
+    spoken_relations: dict[str, SpokenRelation] = {}
     for file in FILES:
         for entry in read_toml(folder, file).tables():
-            if entry.name in found:
+            if entry.name in spoken_relations:
                 raise entry.error("", "came before; give each relation its own name")
-            found[entry.name] = _relation(entry)
-    return tuple(found.values())
+            spoken_relations[entry.name] = _relation(entry)
+    return tuple(spoken_relations.values())
 
 
 def _relation(entry: TableEntry) -> SpokenRelation:

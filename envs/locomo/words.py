@@ -140,10 +140,10 @@ def phrases(entry: TableEntry, field: str) -> tuple[str, ...]:
     Raises:
         DataFileError: There are fewer than six, or one comes twice.
     """
-    found = tuple(" ".join(phrase.split()) for phrase in entry.text(field).split("|"))
-    if len(found) < 6 or len(set(found)) < len(found) or not all(found):
+    texts = tuple(" ".join(phrase.split()) for phrase in entry.text(field).split("|"))
+    if len(texts) < 6 or len(set(texts)) < len(texts) or not all(texts):
         raise entry.error(field, "holds fewer than six phrases, an empty one or one twice; separate them by |")
-    return found
+    return texts
 
 
 @cache

@@ -45,15 +45,15 @@ def tools(corpus: Searchable, reader: str = "lm") -> Toolbox:
 def _tool(corpus: Searchable, variant: ToolVariant, reader: str) -> Tool:
     def search(query: str, rng: random.Random) -> str:
         """Search the corpus for passages about a short query, for instance "founder of Aldera"."""
-        found = corpus.retrieve(query, variant.name, rng.getrandbits(32))
-        if not found:
+        passages = corpus.retrieve(query, variant.name, rng.getrandbits(32))
+        if not passages:
             raise ToolFailedError("no passage was found")
         if reader == "scripted":
-            answer = read(query, found)
+            answer = read(query, passages)
             if answer is None:
                 raise ToolFailedError("the passages do not say")
             return answer
-        return " ".join(p.text if p.title in p.text else f"{p.title}: {p.text}" for p in found)
+        return " ".join(p.text if p.title in p.text else f"{p.title}: {p.text}" for p in passages)
 
     cost = Fixed(Resources({name: count for name, count in variant.worst.items() if name != "steps"}))
     return make_tool(

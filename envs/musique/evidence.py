@@ -36,16 +36,16 @@ def gold_chain(question: MusiqueQuestion, passages: Sequence[Passage]) -> list[t
     """Query, answer and paragraph of each hop of one of our own questions; None where its hops are not known."""
     if question.hops is None:
         return None
-    found: list[tuple[str, str, Passage]] = []
+    texts: list[tuple[str, str, Passage]] = []
     for relation, subject in question.hops:
-        name = found[int(subject[1:]) - 1][1] if subject.startswith("#") else subject
+        name = texts[int(subject[1:]) - 1][1] if subject.startswith("#") else subject
         query = query_text(relation, name)
         stated = ((passage, read(query, [passage])) for passage in passages)
         hit = next(((passage, answer) for passage, answer in stated if answer is not None), None)
         if hit is None:
             return None
-        found.append((query, hit[1], hit[0]))
-    return found
+        texts.append((query, hit[1], hit[0]))
+    return texts
 
 
 def own_gold(question: MusiqueQuestion, passages: Sequence[Passage]) -> Gold:
@@ -68,11 +68,11 @@ def public_gold(path: str | PathLike[str]) -> dict[str, Gold]:
     Raises:
         DataFileError: A question has no decomposition, or one that refers to what is not there.
     """
-    found = {}
+    mapping = {}
     for record in records_of_lines(Path(path)):
         if record.flag("answerable"):
-            found[record.text("id")] = _gold(record)
-    return found
+            mapping[record.text("id")] = _gold(record)
+    return mapping
 
 
 def _gold(record: JsonRecord) -> Gold:

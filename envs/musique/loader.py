@@ -62,7 +62,7 @@ def _question(record: JsonRecord) -> MusiqueQuestion:
     passages = tuple(_passage(record, paragraph, number) for number, paragraph in enumerate(paragraphs))
     if len({passage.id for passage in passages}) < len(passages):
         raise record.wrong("paragraphs", "has an idx twice; number the paragraphs")
-    if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages):
+    if not any(re.search(r"\w", f"{item.title} {item.text}") for item in passages):
         raise record.wrong("paragraphs", "has no word in it; give paragraphs that can be searched")
     return MusiqueQuestion(
         id=record.text("id"),

@@ -52,8 +52,8 @@ class MadeQuestion:
 
     def passages(self, count: int, rng: random.Random) -> tuple[Passage, ...]:
         """The gold passages among so many in all, in a drawn order."""
-        found = [*self.gold, *rng.sample(self.others, max(0, count - len(self.gold)))]
-        return tuple(rng.sample(found, len(found)))
+        passages = [*self.gold, *rng.sample(self.others, max(0, count - len(self.gold)))]
+        return tuple(rng.sample(passages, len(passages)))
 
 
 def made_question(seed: int, number: int) -> MadeQuestion:
@@ -68,10 +68,10 @@ def _questions() -> tuple[MadeQuestion, ...]:
     titled = {passage.title: passage for passage in corpus}
     made = []
     for question in load_questions("dev"):
-        found = gold_chain(question, corpus) if question.operations <= MOST_HOPS else None
-        if found is None:
+        pairs = gold_chain(question, corpus) if question.operations <= MOST_HOPS else None
+        if pairs is None:
             continue
-        hops = [(parse_query(query), answer) for query, answer, _ in found]
+        hops = [(parse_query(query), answer) for query, answer, _ in pairs]
         chain = tuple((*asked, answer) for asked, answer in hops if asked is not None)
         about = {name for _, subject, answer in chain for name in (subject, answer)}
         gold = tuple(titled[subject] for _, subject, _ in chain)
@@ -100,8 +100,8 @@ def mentions(text: str, relation: str, subject: str) -> bool:
 
 
 def _of(relation: str) -> frozenset[str]:
-    found = RELATIONS[relation]
-    return _stems([relation, *found.sentences, *found.phrases, *found.questions])
+    result = RELATIONS[relation]
+    return _stems([relation, *result.sentences, *result.phrases, *result.questions])
 
 
 def _stems(texts: Sequence[str]) -> frozenset[str]:

@@ -96,13 +96,13 @@ class Searchable(ABC):
         noisy = [(s - low) / ((high - low) or 1.0) + rng.gauss(0.0, sigma) for s in scores.tolist()]
         ranked = sorted(range(len(noisy)), key=lambda i: (-noisy[i], i))
         masked = MASKED[variant]
-        found: list[Passage] = []
+        passages: list[Passage] = []
         for i in ranked:
-            if len(found) == k:
+            if len(passages) == k:
                 break
             if rng.random() >= masked:
-                found.append(self.passages[i])
-        return found
+                passages.append(self.passages[i])
+        return passages
 
 
 class Corpus(Searchable):

@@ -85,12 +85,12 @@ def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
     """Whether a call looks up a hop, by reference or by name."""
     relation, subject, _ = made.chain[hop]
     try:
-        found = parse(action)
+        result = parse(action)
     except InvalidCallError:
         return False
-    if found.kind != KIND:
+    if result.kind != KIND:
         return False
-    query = str(found.values([f"#{number}" for number in range(1, hop + 1)]).get("query", ""))
+    query = str(result.values([f"#{number}" for number in range(1, hop + 1)]).get("query", ""))
     return any(mentions(query, relation, name) for name in (subject, *([f"#{hop}"] if hop else [])))
 
 
@@ -128,10 +128,10 @@ def _project(made: MadeQuestion, form: ProgramFormat, rng: random.Random, name: 
     assert request is not None, "there is a text to read"
 
     def right(read: ToolState) -> bool | str:
-        found = read.values()
-        if not found:
+        values = read.values()
+        if not values:
             return nowhere or "nothing found"
-        return (not nowhere and exact_match(str(found[0]), [answer])) or str(found[0])
+        return (not nowhere and exact_match(str(values[0]), [answer])) or str(values[0])
 
     quote = next((f"{part}." for part in made.gold[hop].text.rstrip(".").split(". ") if answer in part), "")
     reading = {"quote": "", "answer": ""} if nowhere else {"quote": quote, "answer": answer}

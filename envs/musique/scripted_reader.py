@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"[^.]+\.")
 @cache
 def _patterns(relation: str) -> tuple[re.Pattern[str], ...]:
     """What states a relation, with the groups ``s`` and ``o``."""
-    found = []
+    patterns = []
     for sentence in RELATIONS[relation].sentences:
         pattern = re.escape(sentence)
         for letter, names in (("s", rf"{_NAME}|[Tt]he \w+"), ("o", _NAME)):
@@ -29,8 +29,8 @@ def _patterns(relation: str) -> tuple[re.Pattern[str], ...]:
             # Where a name stands twice it is the same.
             pattern = pattern.replace(gap, f"(?P<{letter}>{names})", 1).replace(gap, f"(?P={letter})")
         first = sentence[0]
-        found.append(re.compile(f"[{first.upper()}{first}]{pattern[1:]}" if first.isalpha() else pattern))
-    return tuple(found)
+        patterns.append(re.compile(f"[{first.upper()}{first}]{pattern[1:]}" if first.isalpha() else pattern))
+    return tuple(patterns)
 
 
 def read(query: str, passages: Sequence[Passage]) -> str | None:

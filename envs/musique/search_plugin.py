@@ -145,7 +145,7 @@ def asked_of(
 
 def _renamed(gold: Gold, question: MusiqueQuestion, ids: Mapping[tuple[str, str], str]) -> Gold:
     names = {passage.id: ids[passage.title, passage.text] for passage in question.passages or ()}
-    return Gold(tuple(names[one] for one in gold.evidence), gold.sub_questions)
+    return Gold(tuple(names[name] for name in gold.evidence), gold.sub_questions)
 
 
 @lru_cache(maxsize=1)

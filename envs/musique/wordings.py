@@ -48,13 +48,13 @@ def read_relations(folder: Folder) -> dict[str, Relation]:
     Raises:
         DataFileError: A file is malformed; names the place.
     """
-    found: dict[str, Relation] = {}
+    relations: dict[str, Relation] = {}
     for name in FILES:
         for entry in read_toml(folder, name).tables():
-            if entry.name in found:
+            if entry.name in relations:
                 raise entry.error("", "is in another file too; give each relation its own name")
-            found[entry.name] = _relation(entry)
-    return found
+            relations[entry.name] = _relation(entry)
+    return relations
 
 
 def _relation(entry: TableEntry) -> Relation:

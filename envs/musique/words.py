@@ -19,5 +19,5 @@ def query_text(relation: str, entity: str) -> str:
 
 def parse_query(text: str) -> tuple[str, str] | None:
     """Relation and entity of a query made by :func:`query_text`; None where it is none."""
-    found = _QUERY.match(text)
-    return (found[1], found[2]) if found is not None and found[1] in RELATIONS else None
+    match = _QUERY.match(text)
+    return (match[1], match[2]) if match is not None and match[1] in RELATIONS else None

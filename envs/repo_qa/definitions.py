@@ -104,7 +104,10 @@ def _inside(source: ParsedSource, body: Sequence[ast.stmt], owner: str, level: i
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             kind: Kind = "class" if isinstance(node, ast.ClassDef) else "method" if owner else "function"
-            decorators = tuple(dotted(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
+            decorators = tuple(
+                dotted(expression.func if isinstance(expression, ast.Call) else expression)
+                for expression in node.decorator_list
+            )
             yield Definition(kind, node.name, source.module, source.path, node.lineno, owner, node, decorators)
             if isinstance(node, ast.ClassDef):
                 yield from _inside(source, node.body, f"{owner}.{node.name}" if owner else node.name, level + 1)
@@ -125,15 +128,15 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 def names_defined(sources: Sequence[ParsedSource]) -> Counter[str]:
     """How often each name is defined by ``class`` or ``def`` anywhere, inside of functions too."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     todo: list[ast.stmt] = [node for source in sources for node in source.tree.body]
     while todo:  # definitions are statements, and statements stand in blocks
         node = todo.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found[node.name] += 1
+            counts[node.name] += 1
         for block in _blocks(node):
             todo.extend(block)
-    return found
+    return counts
 
 
 def dotted(node: ast.AST) -> str:
@@ -216,7 +219,7 @@ def read_body(node: FunctionNode) -> Body:
             made.append(SourceCall(dotted(part.func), words, spread, part.lineno))
         todo.extend((inner, own) for inner in ast.iter_child_nodes(part))
     made.sort(key=lambda call: (call.line, call.callee, call.keywords))
-    raises.sort(key=lambda one: (one.line, one.text))
+    raises.sort(key=lambda item: (item.line, item.text))
     return Body(tuple(raises) if clear else None, tuple(made), frozenset(bound))
 
 

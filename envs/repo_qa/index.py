@@ -34,15 +34,15 @@ class Repository:
         self.name, self.root = place.name, place.root
         self.skipped = tuple(skipped)
         self.sources: Mapping[str, ParsedSource] = {source.path: source for source in sources}
-        self.definitions = tuple(one for source in sources for one in definitions(source))
+        self.definitions = tuple(item for source in sources for item in definitions(source))
         self.names = names_defined(sources)
-        self._shown = {one.id: show(self.sources[one.path], one) for one in self.definitions}
-        self.passages: tuple[Passage, ...] = tuple(self._shown[one.id].passage for one in self.definitions)
+        self._shown = {item.id: show(self.sources[item.path], item) for item in self.definitions}
+        self.passages: tuple[Passage, ...] = tuple(self._shown[item.id].passage for item in self.definitions)
         self._by_name: dict[str, list[Definition]] = defaultdict(list)
         self._by_title: dict[str, list[Definition]] = defaultdict(list)
-        for one in self.definitions:
-            self._by_name[one.name].append(one)
-            self._by_title[one.title].append(one)
+        for definition in self.definitions:
+            self._by_name[definition.name].append(definition)
+            self._by_title[definition.title].append(definition)
         self._scopes = {source.module: _Scope(source) for source in sources}
 
     @property
@@ -54,7 +54,7 @@ class Repository:
     @property
     def unusable(self) -> Counter[str]:
         """How many files and folders are not part of it against one's will, by reason: all but tests."""
-        return Counter(one.reason for one in self.skipped if one.reason != "tests")
+        return Counter(skipped.reason for skipped in self.skipped if skipped.reason != "tests")
 
     def shown(self, definition: Definition) -> ShownPassage:
         """The passage of a definition, and what it shows."""
@@ -70,10 +70,14 @@ class Repository:
 
     def covering(self, path: str, first: int, last: int) -> list[Definition]:
         """The definitions whose ``class`` or ``def`` begins in these lines, else the innermost one around them."""
-        inside = [one for one in self.definitions if one.path == path]
-        if begun := [one for one in inside if first <= one.line <= last]:
+        inside = [definition for definition in self.definitions if definition.path == path]
+        if begun := [definition for definition in inside if first <= definition.line <= last]:
             return begun
-        around = [one for one in inside if one.line <= first and last <= (one.node.end_lineno or one.line)]
+        around = [
+            definition
+            for definition in inside
+            if definition.line <= first and last <= (definition.node.end_lineno or definition.line)
+        ]
         return around[-1:]
 
     def resolve(self, module: str, name: str) -> Definition | None:
@@ -84,12 +88,12 @@ class Repository:
             name: As it is written there, for instance ``nx.Graph``.
         """
         first, *rest = name.split(".")
-        found = self._lookup(module, first, frozenset())
+        definition = self._lookup(module, first, frozenset())
         for part in rest:
-            if not isinstance(found, str):
+            if not isinstance(definition, str):
                 return None  # an attribute of something that is no module
-            found = self._lookup(found, part, frozenset())
-        return found if isinstance(found, Definition) else None
+            definition = self._lookup(definition, part, frozenset())
+        return definition if isinstance(definition, Definition) else None
 
     def _lookup(self, module: str, name: str, asked: frozenset[tuple[str, str]]) -> Definition | str | None:
         """A name of a module: a definition, the dotted name of a module of ours, or None if that is not known."""
@@ -99,8 +103,8 @@ class Repository:
         if name in scope.assigned:
             return None
         if name in scope.defined:
-            found = self._by_title.get(f"{module}.{name}", [])
-            return found[0] if len(found) == 1 else None
+            value = self._by_title.get(f"{module}.{name}", [])
+            return value[0] if len(value) == 1 else None
         if name in scope.imported:
             target, original = scope.imported[name]
             if original is None:

@@ -38,7 +38,7 @@ def load(path: Path, repository: Repository) -> list[PlayedQuestion]:
     Raises:
         DataFileError: The file, a line or a field of it is malformed, or no question is about the repository.
     """
-    found: list[PlayedQuestion] = []
+    questions: list[PlayedQuestion] = []
     seen: dict[str, int | str] = {}
     others: Counter[str] = Counter()
     outside = 0
@@ -53,10 +53,10 @@ def load(path: Path, repository: Repository) -> list[PlayedQuestion]:
             raise record.wrong("id", problem)
         seen[question.id] = record.place
         outside += missed
-        found.append(question)
-    if not found and not others:
+        questions.append(question)
+    if not questions and not others:
         raise DataFileError(str(path), None, "", "has no question; give one JSON object a line")
-    if not found:
+    if not questions:
         about = f"about {short(repository.name)}; it has {_listed(others)}"
         remedy = "take that repository (a folder goes by its name), or leave the field 'repo' out"
         raise DataFileError(str(path), None, "", f"has no question {about}; {remedy}")
@@ -66,7 +66,7 @@ def load(path: Path, repository: Repository) -> list[PlayedQuestion]:
     if outside:
         text = f"{path}: {outside} lines of evidence stand outside of every class and function: left out"
         warnings.warn(text, LeftOutWarning, 2)
-    return found
+    return questions
 
 
 def _listed(others: Counter[str]) -> str:
@@ -86,7 +86,7 @@ def _question(record: JsonRecord, repository: Repository) -> tuple[PlayedQuestio
     answers = _answers(record, needed=answerable)
     if len(answers) == 1 and is_abstention(answers[0]):
         answers, answerable = (UNANSWERABLE,), False
-    for path in _texts(record, "file", one=True):
+    for path in _texts(record, "file", alone=True):
         _check_known(record, path, "file", repository)
     evidence: dict[str, None] = {}
     missed = 0
@@ -121,7 +121,7 @@ def _passages(record: JsonRecord, place: str, repository: Repository) -> list[st
     if last > (length := len(repository.sources[path].lines)):
         problem = f"has {short(place)}, but that file has {length} lines; take the version that the questions are about"
         raise record.wrong("evidence", problem)
-    return [one.id for one in repository.covering(path, first, last)]
+    return [definition.id for definition in repository.covering(path, first, last)]
 
 
 def _check_known(record: JsonRecord, path: str, field: str, repository: Repository) -> None:
@@ -131,10 +131,10 @@ def _check_known(record: JsonRecord, path: str, field: str, repository: Reposito
         raise record.wrong(field, problem)
 
 
-def _texts(record: JsonRecord, name: str, *, one: bool = False) -> list[str]:
+def _texts(record: JsonRecord, name: str, *, alone: bool = False) -> list[str]:
     """A list of texts, empty where it is left out."""
     value = record.fields.get(name, [])
-    if one and isinstance(value, str):
+    if alone and isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(text, str) and text.strip() for text in value):
         raise record.wrong(name, f"is {short(value)}; give a list of texts that are not empty")

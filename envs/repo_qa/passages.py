@@ -80,7 +80,7 @@ def _shortened(text: str, budget: int) -> str:
     """A text up to so many words and :data:`CHARACTERS`, with a mark where it is cut."""
     if word_count(text) <= budget and len(text) <= CHARACTERS:
         return text
-    ends = [found.end() for found in _WORD.finditer(text) if found.end() <= CHARACTERS][: max(budget, 0)]
+    ends = [match.end() for match in _WORD.finditer(text) if match.end() <= CHARACTERS][: max(budget, 0)]
     return f"{text[: ends[-1]]}{CUT}" if ends else CUT
 
 
@@ -173,7 +173,7 @@ def _add_body(lines: list[str], shown: dict[int, str], source: ParsedSource, nod
     if not body:
         return True
     # Decorators of a function in it stand above its line.
-    start = min([body[0].lineno, *(one.lineno for one in getattr(body[0], "decorator_list", ()))])
+    start = min([body[0].lineno, *(item.lineno for item in getattr(body[0], "decorator_list", ()))])
     text = [(number, source.lines[number - 1].rstrip()) for number in range(start, (node.end_lineno or start) + 1)]
     before = source.lines[start - 1].encode()[: body[0].col_offset].decode()
     if start == body[0].lineno and before.strip():  # it begins behind the signature

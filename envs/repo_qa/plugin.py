@@ -121,7 +121,7 @@ def _repository(where: tuple[str, str]) -> Repository:
 
 def _warn_of_skipped(repository: Repository) -> None:
     if unusable := repository.unusable:
-        first = next(one for one in repository.skipped if one.reason != "tests")
+        first = next(skipped for skipped in repository.skipped if skipped.reason != "tests")
         counts = ", ".join(f"{reason} {count}" for reason, count in sorted(unusable.items()))
         text = f"{repository.name}: {unusable.total()} files were left out ({counts}), the first {first.path!r:.80}"
         warnings.warn(text, SkippedFilesWarning, 3)

@@ -193,25 +193,25 @@ class _Maker:
         if not candidates:
             return []
         kind = candidates[0].kind
-        drawn = sorted(candidates, key=lambda one: derive(self._seed, "repo_qa", kind, *_key(one)))
+        drawn = sorted(candidates, key=lambda item: derive(self._seed, "repo_qa", kind, *_key(item)))
         begun: Counter[str] = Counter()
         turns = []
-        for one in drawn:
-            begun[one.facts[0].subject.id] += 1
-            turns.append((begun[one.facts[0].subject.id], one))
-        found: list[RepoQuestion] = []
+        for candidate in drawn:
+            begun[candidate.facts[0].subject.id] += 1
+            turns.append((begun[candidate.facts[0].subject.id], candidate))
+        repo_questions: list[RepoQuestion] = []
         answers: Counter[str] = Counter()
-        for _, one in sorted(turns, key=lambda pair: pair[0]):
-            if len(found) == most:
+        for _, candidate in sorted(turns, key=lambda pair: pair[0]):
+            if len(repo_questions) == most:
                 break
-            if one.swapped < 0 and answers[one.answer] >= max(1, most // SHARE):
+            if candidate.swapped < 0 and answers[candidate.answer] >= max(1, most // SHARE):
                 continue
-            question = self._worded(one)
+            question = self._worded(candidate)
             if question is not None and question.text not in self._texts:
                 self._texts.add(question.text)
-                answers[one.answer] += 1
-                found.append(question)
-        return found
+                answers[candidate.answer] += 1
+                repo_questions.append(question)
+        return repo_questions
 
     # --- candidates
 
@@ -275,7 +275,7 @@ class _Maker:
 
     def _other_class(self) -> Iterator[_Candidate]:
         kind = "default-swapped_class"
-        classes = [one for one in self._repository.definitions if self._facts.is_closed(one)]
+        classes = [definition for definition in self._repository.definitions if self._facts.is_closed(definition)]
         for chain in self._chains(("default",)) if classes else ():
             method = chain[0].subject
             other = self._rng(kind, chain).choice(classes)
@@ -285,43 +285,43 @@ class _Maker:
 
     # --- words
 
-    def _worded(self, one: _Candidate) -> RepoQuestion | None:
+    def _worded(self, candidate: _Candidate) -> RepoQuestion | None:
         """The question in words; None where its text gives something away."""
-        words, rng = wording(), random.Random(derive(self._seed, "repo_qa", "words", one.kind, *_key(one)))
+        words, rng = wording(), random.Random(derive(self._seed, "repo_qa", "words", candidate.kind, *_key(candidate)))
         heldout = False
         hops: list[RepoHop] = []
         text = ""
-        for position, fact in enumerate(one.facts):
-            worded, last = words.relations[fact.relation], position == len(one.facts) - 1
-            swapped = position == one.swapped
+        for position, fact in enumerate(candidate.facts):
+            worded, last = words.relations[fact.relation], position == len(candidate.facts) - 1
+            swapped = position == candidate.swapped
             name = self._facts.name(fact.subject) or ""
             if position == 0:
-                name = one.name or name
+                name = candidate.name or name
                 text = words.names[fact.subject.kind].format(name=name)
-            gaps = _gaps(fact, one.argument if swapped else "")
+            gaps = _gaps(fact, candidate.argument if swapped else "")
             text, drawn_last = self._further(rng, text, fact, gaps, last)
             heldout = heldout or drawn_last
             own = rng.choice(chosen(worded.questions, self._wordings))
             question = own.format(x=words.names[fact.subject.kind].format(name=name), **gaps)
             answer = UNANSWERABLE if swapped else fact.answers[0]
-            evidence = one.evidence or fact.evidence if swapped else fact.evidence
+            evidence = candidate.evidence or fact.evidence if swapped else fact.evidence
             hops.append(RepoHop(fact.relation, name, question, answer, evidence))
             if swapped:
-                hidden = [other.answers[0] for other in one.facts[:-1] if one.swapped != 0]
-                rest = one.facts[position + 1 :]
+                hidden = [other.answers[0] for other in candidate.facts[:-1] if candidate.swapped != 0]
+                rest = candidate.facts[position + 1 :]
                 for number, other in enumerate(rest, 1):  # the text goes on, though nothing can be found there
                     text, drawn_last = self._further(rng, text, other, _gaps(other), number == len(rest))
                     heldout = heldout or drawn_last
                 break
         else:
-            hidden = [spelling for fact in one.facts for spelling in fact.answers]
+            hidden = [spelling for fact in candidate.facts for spelling in fact.answers]
         if any(_holds(text, part) for part in hidden):
             return None
         digest = hashlib.sha256(text.encode()).hexdigest()[:10]
-        answerable = one.swapped < 0
-        answers = one.facts[-1].answers if answerable else ()
+        answerable = candidate.swapped < 0
+        answers = candidate.facts[-1].answers if answerable else ()
         return RepoQuestion(
-            f"{one.kind}-{digest}", text, answers, one.kind, tuple(hops), self._part, heldout, answerable
+            f"{candidate.kind}-{digest}", text, answers, candidate.kind, tuple(hops), self._part, heldout, answerable
         )
 
     def _further(
@@ -343,8 +343,8 @@ def _titles(chain: Sequence[CodeFact]) -> list[str]:
     return [part for fact in chain for part in (fact.relation, fact.subject.title, fact.argument)]
 
 
-def _key(one: _Candidate) -> list[str]:
-    return [*_titles(one.facts), one.argument, one.name]
+def _key(candidate: _Candidate) -> list[str]:
+    return [*_titles(candidate.facts), candidate.argument, candidate.name]
 
 
 def _holds(text: str, part: str) -> bool:

@@ -89,68 +89,70 @@ class Facts:
         self._repository = repository
         self.parameters: dict[str, tuple[FunctionParameter, ...]] = {}
         self.bodies: dict[str, Body] = {}
-        for one in repository.definitions:
-            if not isinstance(one.node, ast.ClassDef):
-                self.parameters[one.id] = parameters(repository.source(one), one.node)
-                self.bodies[one.id] = read_body(one.node)
+        for definition in repository.definitions:
+            if not isinstance(definition.node, ast.ClassDef):
+                self.parameters[definition.id] = parameters(repository.source(definition), definition.node)
+                self.bodies[definition.id] = read_body(definition.node)
         self.bases: dict[str, tuple[Snippet, Definition | None]] = {}
         self._children: dict[str, list[Definition]] = defaultdict(list)
         self._child_names: Counter[str] = Counter()
-        for one in repository.definitions:
-            if isinstance(one.node, ast.ClassDef):
-                self._read_bases(one, one.node)
+        for definition in repository.definitions:
+            if isinstance(definition.node, ast.ClassDef):
+                self._read_bases(definition, definition.node)
         self._raisers = self._read_raisers()
-        self._about = {one.id: tuple(self._of(one)) for one in repository.definitions}
-        self.all: tuple[CodeFact, ...] = tuple(fact for found in self._about.values() for fact in found)
+        self._about = {item.id: tuple(self._of(item)) for item in repository.definitions}
+        self.all: tuple[CodeFact, ...] = tuple(fact for facts in self._about.values() for fact in facts)
 
-    def about(self, one: Definition) -> tuple[CodeFact, ...]:
+    def about(self, definition: Definition) -> tuple[CodeFact, ...]:
         """The facts about a definition, in a fixed order."""
-        return self._about[one.id]
+        return self._about[definition.id]
 
-    def _of(self, one: Definition) -> Iterator[CodeFact]:
-        if self.name(one) is None:
+    def _of(self, definition: Definition) -> Iterator[CodeFact]:
+        if self.name(definition) is None:
             return
-        if isinstance(one.node, ast.ClassDef):
-            yield from self._base(one)
-            yield from self._subclass(one)
-            yield from self._raiser(one)
+        if isinstance(definition.node, ast.ClassDef):
+            yield from self._base(definition)
+            yield from self._subclass(definition)
+            yield from self._raiser(definition)
         else:
-            if one.kind == "method":
-                yield from self._class_of(one)
-            yield from self._raises(one)
-            yield from self._calls(one)
-            yield from self._defaults(one)
-            yield from self._returns(one)
-        if one.kind in ("class", "function"):
-            yield from self._module(one)
+            if definition.kind == "method":
+                yield from self._class_of(definition)
+            yield from self._raises(definition)
+            yield from self._calls(definition)
+            yield from self._defaults(definition)
+            yield from self._returns(definition)
+        if definition.kind in ("class", "function"):
+            yield from self._module(definition)
 
-    def name(self, one: Definition) -> str | None:
+    def name(self, definition: Definition) -> str | None:
         """How a question names a definition: by a name that no other one has; None if there is none."""
-        if one.name.startswith("__") or any(word.rpartition(".")[2] in _ACCESSORS for word in one.decorators):
+        if definition.name.startswith("__") or any(
+            word.rpartition(".")[2] in _ACCESSORS for word in definition.decorators
+        ):
             return None
-        if self._repository.names[one.name] == 1:
-            return one.name
-        if one.kind != "method" or "." in one.owner or self._repository.names[one.owner] != 1:
+        if self._repository.names[definition.name] == 1:
+            return definition.name
+        if definition.kind != "method" or "." in definition.owner or self._repository.names[definition.owner] != 1:
             return None
-        twins = [other for other in self._repository.named(one.name) if other.owner == one.owner]
-        return f"{one.owner}.{one.name}" if len(twins) == 1 else None
+        twins = [other for other in self._repository.named(definition.name) if other.owner == definition.owner]
+        return f"{definition.owner}.{definition.name}" if len(twins) == 1 else None
 
     # --- what is not there
 
-    def lacks_all_but_its_parameters(self, one: Definition) -> bool:
+    def lacks_all_but_its_parameters(self, definition: Definition) -> bool:
         """Whether the passage of a function shows all its parameters, and it takes no others by ``**``."""
-        return not isinstance(one.node, ast.ClassDef) and (
-            one.node.args.kwarg is None and self._repository.shown(one).whole_header
+        return not isinstance(definition.node, ast.ClassDef) and (
+            definition.node.args.kwarg is None and self._repository.shown(definition).whole_header
         )
 
-    def keywords(self, one: Definition) -> frozenset[str]:
+    def keywords(self, definition: Definition) -> frozenset[str]:
         """All keywords of calls in a function, also in the functions inside of it."""
-        calls = (part for part in ast.walk(one.node) if isinstance(part, ast.Call))
+        calls = (part for part in ast.walk(definition.node) if isinstance(part, ast.Call))
         return frozenset(word.arg for call in calls for word in call.keywords if word.arg is not None)
 
-    def is_closed(self, one: Definition) -> bool:
+    def is_closed(self, definition: Definition) -> bool:
         """Whether all names of a class are known, and its passage shows its own."""
-        if one.kind != "class" or self.name(one) is None or not self._repository.shown(one).whole:
+        if definition.kind != "class" or self.name(definition) is None or not self._repository.shown(definition).whole:
             return False
         return all(
             isinstance(each.node, ast.ClassDef)
@@ -158,147 +160,159 @@ class Facts:
             and not each.node.keywords
             and all(self._means(each, dotted(base)) or dotted(base) == "object" for base in each.node.bases)
             and not {"__getattr__", "__getattribute__"} & {name for names in class_names(each.node) for name in names}
-            for each in self._lineage(one)
+            for each in self._lineage(definition)
         )
 
-    def members(self, one: Definition) -> frozenset[str]:
+    def members(self, definition: Definition) -> frozenset[str]:
         """The names that the bodies of a class and of what it inherits from define."""
-        nodes = [each.node for each in self._lineage(one) if isinstance(each.node, ast.ClassDef)]
+        nodes = [each.node for each in self._lineage(definition) if isinstance(each.node, ast.ClassDef)]
         return frozenset(name for node in nodes for names in class_names(node) for name in names)
 
-    def _lineage(self, one: Definition) -> list[Definition]:
+    def _lineage(self, definition: Definition) -> list[Definition]:
         """A class and all that it inherits from, as far as it is in the repository."""
-        found = [one]
-        for each in found:
+        definitions = [definition]
+        for each in definitions:
             for base in each.node.bases if isinstance(each.node, ast.ClassDef) else ():
                 target = self._means(each, dotted(base))
-                if target is not None and target not in found:
-                    found.append(target)
-        return found
+                if target is not None and target not in definitions:
+                    definitions.append(target)
+        return definitions
 
     # --- classes
 
-    def _read_bases(self, one: Definition, node: ast.ClassDef) -> None:
+    def _read_bases(self, definition: Definition, node: ast.ClassDef) -> None:
         for base in node.bases:
             name = dotted(base)
-            target = self._means(one, name) if name else None
+            target = self._means(definition, name) if name else None
             if target is not None:
-                self._children[target.id].append(one)
+                self._children[target.id].append(definition)
             else:  # perhaps a class of that name, perhaps not
                 self._child_names[name.rpartition(".")[2]] += 1
         if len(node.bases) == 1 and (name := dotted(node.bases[0])) not in ("", "object"):
-            target = self._means(one, name)
+            target = self._means(definition, name)
             if target is not None or not self._repository.names[name.rpartition(".")[2]]:
-                self.bases[one.id] = (snippet(self._repository.source(one), node.bases[0]), target)
+                self.bases[definition.id] = (snippet(self._repository.source(definition), node.bases[0]), target)
 
-    def _means(self, one: Definition, name: str) -> Definition | None:
+    def _means(self, item: Definition, name: str) -> Definition | None:
         """The class that a name in the header of a class means."""
-        if one.owner:
+        if item.owner:
             return None  # it may be a name of the class around it
-        found = self._repository.resolve(one.module, name)
-        return found if found is not None and found.kind == "class" else None
+        definition = self._repository.resolve(item.module, name)
+        return definition if definition is not None and definition.kind == "class" else None
 
-    def _base(self, one: Definition) -> Iterator[CodeFact]:
-        if one.id not in self.bases:
+    def _base(self, definition: Definition) -> Iterator[CodeFact]:
+        if definition.id not in self.bases:
             return
-        what, target = self.bases[one.id]
-        yield from self._fact("base", one, "", target, _named(what.text, target), _Line(one, what.line, True))
+        what, target = self.bases[definition.id]
+        yield from self._fact(
+            "base", definition, "", target, _named(what.text, target), _Line(definition, what.line, True)
+        )
 
-    def _subclass(self, one: Definition) -> Iterator[CodeFact]:
-        children = self._children.get(one.id, [])
-        if len(children) == 1 and not self._child_names[one.name]:
+    def _subclass(self, definition: Definition) -> Iterator[CodeFact]:
+        children = self._children.get(definition.id, [])
+        if len(children) == 1 and not self._child_names[definition.name]:
             child = children[0]
-            yield from self._fact("subclass", one, "", child, (child.name,), _Line(child, child.line, True))
+            yield from self._fact("subclass", definition, "", child, (child.name,), _Line(child, child.line, True))
 
     def _read_raisers(self) -> dict[tuple[str, str], list[tuple[Definition, Snippet]]]:
         """Class and module -> the functions that raise it; a module with what cannot be decided is left out."""
-        found: dict[tuple[str, str], list[tuple[Definition, Snippet]]] = defaultdict(list)
+        definitions: dict[tuple[str, str], list[tuple[Definition, Snippet]]] = defaultdict(list)
         unclear: set[str] = set()
-        for one in self._repository.definitions:
-            if isinstance(one.node, ast.ClassDef):
+        for definition in self._repository.definitions:
+            if isinstance(definition.node, ast.ClassDef):
                 continue
-            names = self.bodies[one.id].raised
+            names = self.bodies[definition.id].raised
             if names is None:
-                unclear.add(one.module)
+                unclear.add(definition.module)
                 continue
             for name, first in {what.text: what for what in reversed(names)}.items():
-                target = self._inside(one, name)
+                target = self._inside(definition, name)
                 if target is not None:
-                    found[target.id, one.module].append((one, first))
+                    definitions[target.id, definition.module].append((definition, first))
                 elif self._repository.names[name.rpartition(".")[2]]:
-                    unclear.add(one.module)
-        return {key: raisers for key, raisers in found.items() if key[1] not in unclear}
+                    unclear.add(definition.module)
+        return {key: raisers for key, raisers in definitions.items() if key[1] not in unclear}
 
-    def _raiser(self, one: Definition) -> Iterator[CodeFact]:
+    def _raiser(self, definition: Definition) -> Iterator[CodeFact]:
         for (target, module), raisers in self._raisers.items():
-            if target == one.id and len(raisers) == 1:
+            if target == definition.id and len(raisers) == 1:
                 function, where = raisers[0]
                 name = self.name(function)
                 if function.kind == "function" and name is not None:
-                    yield from self._fact("raiser", one, module, function, (name,), _Line(function, where.line))
+                    yield from self._fact("raiser", definition, module, function, (name,), _Line(function, where.line))
 
     # --- functions and methods
 
-    def _inside(self, one: Definition, name: str) -> Definition | None:
+    def _inside(self, definition: Definition, name: str) -> Definition | None:
         """What a name in the body of a function means; None if that is not known."""
-        if name.partition(".")[0] in self.bodies[one.id].bound:
+        if name.partition(".")[0] in self.bodies[definition.id].bound:
             return None
-        return self._repository.resolve(one.module, name)
+        return self._repository.resolve(definition.module, name)
 
-    def _class_of(self, one: Definition) -> Iterator[CodeFact]:
-        if self._repository.names[one.name] != 1 or "." in one.owner:
+    def _class_of(self, definition: Definition) -> Iterator[CodeFact]:
+        if self._repository.names[definition.name] != 1 or "." in definition.owner:
             return
-        classes = [other for other in self._repository.named(one.owner) if other.path == one.path]
+        classes = [other for other in self._repository.named(definition.owner) if other.path == definition.path]
         if len(classes) == 1:
-            yield from self._fact("class_of", one, "", classes[0], (one.owner,), _Line(one, one.line))
+            yield from self._fact(
+                "class_of", definition, "", classes[0], (definition.owner,), _Line(definition, definition.line)
+            )
 
-    def _module(self, one: Definition) -> Iterator[CodeFact]:
-        if not one.owner:
-            yield from self._fact("module", one, "", None, (one.module, one.path), _Line(one, one.line))
+    def _module(self, definition: Definition) -> Iterator[CodeFact]:
+        if not definition.owner:
+            yield from self._fact(
+                "module", definition, "", None, (definition.module, definition.path), _Line(definition, definition.line)
+            )
 
-    def _raises(self, one: Definition) -> Iterator[CodeFact]:
-        names = self.bodies[one.id].raised
+    def _raises(self, definition: Definition) -> Iterator[CodeFact]:
+        names = self.bodies[definition.id].raised
         if not names or len({name.text.rpartition(".")[2] for name in names}) != 1:
             return
-        target = self._inside(one, names[0].text)
+        target = self._inside(definition, names[0].text)
         if target is None and self._repository.names[names[0].text.rpartition(".")[2]]:
             return
         if target is not None and target.kind != "class":
             return
-        yield from self._fact("raises", one, "", target, _named(names[0].text, target), _Line(one, names[0].line))
+        yield from self._fact(
+            "raises", definition, "", target, _named(names[0].text, target), _Line(definition, names[0].line)
+        )
 
-    def _calls(self, one: Definition) -> Iterator[CodeFact]:
-        made = self.bodies[one.id].calls
+    def _calls(self, definition: Definition) -> Iterator[CodeFact]:
+        made = self.bodies[definition.id].calls
         if any(call.spread for call in made):
             return
         for keyword in sorted({word for call in made for word in call.keywords}):
             with_it = [call for call in made if keyword in call.keywords]
             if len({call.callee for call in with_it}) != 1 or not with_it[0].callee:
                 continue
-            target = self._inside(one, with_it[0].callee)
-            if target is None or target.kind != "function" or target.id == one.id:
+            target = self._inside(definition, with_it[0].callee)
+            if target is None or target.kind != "function" or target.id == definition.id:
                 continue
             for call in with_it:
-                shown = self._repository.shown(one).lines.get(call.line, "")
+                shown = self._repository.shown(definition).lines.get(call.line, "")
                 if re.search(rf"\b{re.escape(keyword)}\s*=", shown):
-                    yield from self._fact("calls", one, keyword, target, (target.name,), _Line(one, call.line))
+                    yield from self._fact(
+                        "calls", definition, keyword, target, (target.name,), _Line(definition, call.line)
+                    )
                     break
 
-    def _defaults(self, one: Definition) -> Iterator[CodeFact]:
-        header = self._repository.shown(one).header
-        for name, default in ((each.name, each.default) for each in self.parameters[one.id]):
+    def _defaults(self, definition: Definition) -> Iterator[CodeFact]:
+        header = self._repository.shown(definition).header
+        for name, default in ((each.name, each.default) for each in self.parameters[definition.id]):
             spellings = () if default is None else _spellings(default.text)
             if default is None or not spellings:
                 continue
             if re.search(rf"\b{re.escape(name)}\b[^,]*=\s?{re.escape(default.text)}(?!\w)", header):
-                yield from self._fact("default", one, name, None, spellings, _Line(one, default.line, True))
+                yield from self._fact(
+                    "default", definition, name, None, spellings, _Line(definition, default.line, True)
+                )
 
-    def _returns(self, one: Definition) -> Iterator[CodeFact]:
-        returns = getattr(one.node, "returns", None)
+    def _returns(self, definition: Definition) -> Iterator[CodeFact]:
+        returns = getattr(definition.node, "returns", None)
         if returns is not None:
-            what = snippet(self._repository.source(one), returns)
+            what = snippet(self._repository.source(definition), returns)
             if spellings := _spellings(what.text):
-                yield from self._fact("returns", one, "", None, spellings, _Line(one, what.line, True))
+                yield from self._fact("returns", definition, "", None, spellings, _Line(definition, what.line, True))
 
     def _fact(
         self,

@@ -165,7 +165,7 @@ def read_sources(place: SourcePlace) -> tuple[tuple[ParsedSource, ...], tuple[Sk
         RepoQaError: There are no usable sources, or too many.
     """
     skipped: list[Skipped] = []
-    found: list[ParsedSource] = []
+    sources: list[ParsedSource] = []
     for number, file in enumerate(_files(place, skipped), 1):
         if number > MOST_FILES:
             raise RepoQaError(f"{place.top}: more than {MOST_FILES} Python files; name one of its folders")
@@ -178,11 +178,11 @@ def read_sources(place: SourcePlace) -> tuple[tuple[ParsedSource, ...], tuple[Sk
         if source is None:
             skipped.append(Skipped(path, problem or ""))
         else:
-            found.append(source)
-    if not found:
+            sources.append(source)
+    if not sources:
         why = f" ({skipped[0].path}: {skipped[0].reason})" if skipped else ""
         raise RepoQaError(f"{place.top}: no Python file that can be parsed{why}; name a folder of Python sources")
-    return tuple(found), tuple(skipped)
+    return tuple(sources), tuple(skipped)
 
 
 class _UnusableError(Exception):

@@ -76,7 +76,7 @@ def read_wordings(folder: Folder) -> Wording:
         DataFileError: The file is malformed; names the place.
     """
     file = read_toml(folder, FILE).only(*RELATIONS, "names")
-    found: dict[str, Worded] = {}
+    mapping: dict[str, Worded] = {}
     for name in RELATIONS:
         entry = file.table(name).only("subjects", "phrases", "questions")
         subjects = entry.texts("subjects")
@@ -84,11 +84,11 @@ def read_wordings(folder: Folder) -> Wording:
             raise entry.error("subjects", f"has {unknown[0]!r:.40}; there is: {', '.join(KINDS)}")
         needed = {"x", *ARGUMENTS.get(name, "")}
         groups = {field: _group(entry, field, needed) for field in ("phrases", "questions")}
-        found[name] = Worded(name, subjects, groups["phrases"], groups["questions"])
+        mapping[name] = Worded(name, subjects, groups["phrases"], groups["questions"])
     names = file.table("names").only(*KINDS)
     for kind in KINDS:
         _check(names, kind, names.text(kind), {"name"})
-    return Wording(found, {kind: names.text(kind) for kind in KINDS})
+    return Wording(mapping, {kind: names.text(kind) for kind in KINDS})
 
 
 def _group(entry: TableEntry, field: str, needed: set[str]) -> tuple[str, ...]:

@@ -69,11 +69,11 @@ def _changes(before: ScienceState, after: ScienceState) -> Iterator[tuple[Predic
 
 def _placed(things: Sequence[Thing]) -> set[tuple[str, str]]:
     """What is directly in or on what."""
-    found = set()
+    group = set()
     for thing in things:
         for outer in (thing, *thing.everything()):
-            found |= {(inner.name, outer.name) for inner in outer.inside}
-    return found
+            group |= {(inner.name, outer.name) for inner in outer.inside}
+    return group
 
 
 def _flags(before: Sequence[Thing], after: Sequence[Thing]) -> Iterator[tuple[Predicate, bool]]:

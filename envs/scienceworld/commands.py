@@ -134,11 +134,11 @@ def named(things: Iterable[Thing], where: str) -> Iterator[tuple[Thing, list[str
     for thing in things:
         inner = [_short(inside.name) for inside in thing.inside]
         held = [f" {CONTAINING} {' '.join(names)}" for names in ([], inner, *([name] for name in inner)) if names]
-        found = list[str]()
+        texts = list[str]()
         for name in dict.fromkeys((thing.name, _short(thing.name))):
             for more in ("", *(held or [" containing nothing"])):
-                found += (words_of(name + more), words_of(f"{name}{more} in {where}"))
-        yield thing, found
+                texts += (words_of(name + more), words_of(f"{name}{more} in {where}"))
+        yield thing, texts
         if thing.name not in SEALED:
             yield from named(thing.inside, thing.name)
 
@@ -218,7 +218,11 @@ def _parts(first: str, rest: Sequence[str]) -> set[frozenset[str]]:
 def _connected(parts: set[frozenset[str]], known: Assignment) -> bool:
     """Whether one of them was connected before: a terminal takes one wire."""
     before = (read_command(p.args[0]) for p, value in known.items() if p.name == "joined" and value)
-    return any(parts & _parts(one.things[0], one.things[1:]) for one in before if one is not None and one.things)
+    return any(
+        parts & _parts(command.things[0], command.things[1:])
+        for command in before
+        if command is not None and command.things
+    )
 
 
 def _arrive(room: str, known: Assignment) -> Effects:
@@ -228,21 +232,21 @@ def _arrive(room: str, known: Assignment) -> Effects:
     """
     held = {words_of(p.args[0]) for p, value in known.items() if p.name in ("carries", "held") and value}
     held |= {words_of(f"{thing} in inventory") for thing in held}
-    found: dict[Predicate, bool | None] = {Predicate("at", (room,)): True}
+    flags: dict[Predicate, bool | None] = {Predicate("at", (room,)): True}
     for predicate in known:
         name, args = predicate
         if name == "at" and args[0] != room:
-            found[predicate] = False
+            flags[predicate] = False
         elif name == "reach":
-            found.setdefault(predicate, True if args[0] in held and not CHANGES.search(args[0]) else None)
+            flags.setdefault(predicate, True if args[0] in held and not CHANGES.search(args[0]) else None)
         elif name == "door" or (name == "open" and args[0].startswith("door to ")):
-            found.setdefault(predicate, None)
+            flags.setdefault(predicate, None)
         elif name == "stands" and args[1] == room and known[predicate]:
-            found[Predicate("reach", (args[0],))] = True
+            flags[Predicate("reach", (args[0],))] = True
         elif name == "way" and args[0] == room:
-            found[Predicate("open", (f"door to {args[1]}",))] = known[predicate]
-            found[door(args[1])] = True
-    return found
+            flags[Predicate("open", (f"door to {args[1]}",))] = known[predicate]
+            flags[door(args[1])] = True
+    return flags
 
 
 def _short(name: str) -> str:

@@ -291,7 +291,7 @@ def missing() -> str | None:
 def _packages() -> Any:
     """py4j's gateway, once the package of the right version is known to be there."""
     try:
-        found = version("scienceworld")
+        name = version("scienceworld")
         gateway = importlib.import_module("py4j.java_gateway")
         _constants()
     except (ImportError, PackageNotFoundError) as error:
@@ -299,9 +299,9 @@ def _packages() -> Any:
             f"ScienceWorld needs the package 'scienceworld', which is not installed ({error}): "
             "pip install 'tape-planner[scienceworld]'. It also needs a Java runtime of version 8 or newer"
         ) from error
-    if not found.startswith(SERIES):
+    if not name.startswith(SERIES):
         raise NotPlayableError(
-            f"scienceworld {found} is installed, and its simulator is another one: "
+            f"scienceworld {name} is installed, and its simulator is another one: "
             "pip install 'scienceworld>=1.2.3,<1.3'"
         )
     return gateway
@@ -324,14 +324,14 @@ def _connection_errors() -> tuple[type[BaseException], ...]:
 def _java(find: Callable[[str], str | None] = shutil.which) -> str:
     """The Java runtime."""
     home = os.environ.get("JAVA_HOME")
-    found = find(str(Path(home) / "bin" / "java")) if home else None
-    found = found or find("java")
-    if found is None:
+    name = find(str(Path(home) / "bin" / "java")) if home else None
+    name = name or find("java")
+    if name is None:
         raise NotPlayableError(
             "ScienceWorld's simulator needs a Java runtime of version 8 or newer, and there is no java on PATH or in "
             "JAVA_HOME (on Debian and Ubuntu: apt install default-jre-headless)"
         )
-    return found
+    return name
 
 
 def _java_version(java: str) -> str:

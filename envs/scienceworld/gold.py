@@ -89,11 +89,11 @@ def predicates(steps: tuple[GoldStep, ...], start: int) -> list[tuple[int, Targe
 
     Of a way through several rooms only its end counts, and of a series of measurements only the last.
     """
-    found: list[tuple[int, Target]] = []
+    numbers: list[tuple[int, Target]] = []
     for index, step in enumerate(steps[start:], start):
         if step.target is None:
             continue
-        if found and step.target.kind == found[-1][1].kind and step.target.kind in ("navigate", "measure"):
-            found.pop()
-        found.append((index, step.target))
-    return found
+        if numbers and step.target.kind == numbers[-1][1].kind and step.target.kind in ("navigate", "measure"):
+            numbers.pop()
+        numbers.append((index, step.target))
+    return numbers

@@ -173,7 +173,7 @@ class ShownState(Mapping[Predicate, bool]):
                 bare = (name.partition(" (")[0] for name in self._state.focused)  # a book's title is in parentheses
                 return any(same(thing, name) for name in (*self._state.focused, *bare)) or self._absent(thing)
             case ("active", (thing,)):
-                return _agreed(thing, self._everything(), lambda found: found.active)
+                return _agreed(thing, self._everything(), lambda result: result.active)
             case ("open", (thing,)):
                 return self._open(thing)
             case ("door", (to,)):
@@ -190,7 +190,7 @@ class ShownState(Mapping[Predicate, bool]):
             case ("several", (thing,)):
                 return self._called(words_of(thing)) > 1
             case ("in", (thing, where)):
-                inside = _agreed(where, self._everything(), lambda found: _holds(found, thing))
+                inside = _agreed(where, self._everything(), lambda result: _holds(result, thing))
                 return self._absent(thing) if inside is False else inside
         return None
 
@@ -201,9 +201,11 @@ class ShownState(Mapping[Predicate, bool]):
         called = self._names if CONTAINING in words else self._plain_names
         if any(_calls(words, name) for name in called):
             return True
-        sealed = (words_of(name) for one in self._everything() if one.name in SEALED for name in every_name(one.inside))
-        listed = (one for thing in self._everything() for one in (thing, *thing.everything()))
-        hiding = any(one.name in HIDING and not one.listed for one in listed)
+        sealed = (
+            words_of(name) for item in self._everything() if item.name in SEALED for name in every_name(item.inside)
+        )
+        listed = (item for thing in self._everything() for item in (thing, *thing.everything()))
+        hiding = any(item.name in HIDING and not item.listed for item in listed)
         if hiding or words & UNLISTED or any(words <= {*name.split()} for name in sealed):
             return None
         return False if any(_calls(words, words_of(name)) for name in self._state.seen) else None
@@ -212,7 +214,7 @@ class ShownState(Mapping[Predicate, bool]):
         """How many things a name means; where some have that very name, how many of these."""
         words = {*name.split()}
         exact = sum(name in names for names in self._by_thing)
-        return exact or sum(any(words <= {*one.split()} for one in names) for names in self._by_thing)
+        return exact or sum(any(words <= {*text.split()} for text in names) for names in self._by_thing)
 
     def _absent(self, thing: str) -> bool | None:
         """False for the name of a thing seen in this episode, which is not where it was looked for; else None."""
@@ -232,7 +234,7 @@ class ShownState(Mapping[Predicate, bool]):
         doors = {plain(room): is_open for room, is_open in self._here.doors}
         if thing.startswith("door to ") and to not in doors:
             return False if doors and self._is_room(to) else None  # there is no such door here
-        return doors[to] if to in doors else _agreed(thing, self._everything(), lambda found: found.open)
+        return doors[to] if to in doors else _agreed(thing, self._everything(), lambda result: result.open)
 
     def __iter__(self) -> Iterator[Predicate]:
         """Where the agent is, what it carries and focused on, and what it has connected."""
@@ -262,7 +264,7 @@ def _holds(thing: Thing, wanted: str) -> bool | None:
     """Whether something is in or on a thing; None where its contents cannot be seen."""
     if find(wanted, thing.inside):
         return True
-    closed = any(found.open is False for found in (thing, *thing.everything()))
+    closed = any(result.open is False for result in (thing, *thing.everything()))
     return False if thing.listed and not closed else None
 
 
@@ -304,8 +306,8 @@ def _true(predicate: Predicate, world: Mapping[str, Any], focused: tuple[str, ..
 
 
 def _all_agree(values: list[bool | None]) -> bool | None:
-    found = set(values)
-    return found.pop() if len(found) == 1 else None
+    flags = set(values)
+    return flags.pop() if len(flags) == 1 else None
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

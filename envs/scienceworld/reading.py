@@ -96,8 +96,8 @@ def choices(text: str) -> tuple[str, ...]:
 
 def focus(text: str) -> str | None:
     """What the agent has focused on, if an answer reports it."""
-    found = _FOCUS.search(text)
-    return found[1] if found else None
+    match = _FOCUS.search(text)
+    return match[1] if match else None
 
 
 def measured(text: str) -> str | None:
@@ -107,14 +107,14 @@ def measured(text: str) -> str | None:
 
 def rooms_of(actions: Iterable[str]) -> tuple[str, ...]:
     """The rooms that valid actions name: those that can be gone to, and those that doors lead to."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for action in actions:
         if move := _MOVE_TO.match(action):
             if "door" not in move[1]:
-                found.add(move[1])
+                texts.add(move[1])
         elif door := _DOOR_TO.match(action):
-            found |= {door["to"]} if door["to"] else set()
-    return tuple(sorted(found))
+            texts |= {door["to"]} if door["to"] else set()
+    return tuple(sorted(texts))
 
 
 @lru_cache(maxsize=20_000)

@@ -95,7 +95,7 @@ class _Game:
         gone = replace(state, history=(*state.history, command), path=(*state.path, command))
         lines = list(state.lines)
         if command in (f"open door to {to}" for to in door) and not door[command.removeprefix("open door to ")]:
-            return replace(gone, look=write_room(room.name, [one.replace("is closed", "is open") for one in lines]))
+            return replace(gone, look=write_room(room.name, [name.replace("is closed", "is open") for name in lines]))
         if command in (f"go to {to}" for to in door) and door[command.removeprefix("go to ")]:
             to = command.removeprefix("go to ")
             things = [f"a {self.other}"] if to == self.here else [] if line in carried else [line]
@@ -106,12 +106,12 @@ class _Game:
             focused = (*state.focused, named)
             return replace(gone, focused=focused, done=wrong, score=-100 if wrong else 50)
         if command == f"pick up {named}" and f"a {named}" in room.things:
-            left = [one for one in lines if one != f"a {named}"]
+            left = [name for name in lines if name != f"a {named}"]
             return replace(gone, look=write_room(room.name, left), inventory=(*carried, f"a {named}"))
         if command == f"move {self.thing} to {self.box}" and room.name == self.here and (in_sight or line in carried):
             empty = f"a {self.box} (containing nothing)"
             full = f"a {self.box} (containing a {self.thing})"
-            left = [full if one == empty else one for one in lines if one != line]
+            left = [full if name == empty else name for name in lines if name != line]
             done = self.thing in state.focused
             put = replace(gone, look=write_room(room.name, left), inventory=tuple(c for c in carried if c != line))
             return replace(put, score=100 if done else state.score, done=done)
@@ -165,11 +165,11 @@ def _next(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     command = rng.choice(commands)
     truth = game.after(state, command)
 
-    def right(found: object) -> bool | str:
-        if found is None or truth is None:
-            return found is truth or ("called valid" if truth is None else "called invalid")
-        assert isinstance(found, ScienceState)
-        return found.place == truth.place or "another state"
+    def right(science_state: object) -> bool | str:
+        if science_state is None or truth is None:
+            return science_state is truth or ("called valid" if truth is None else "called invalid")
+        assert isinstance(science_state, ScienceState)
+        return science_state.place == truth.place or "another state"
 
     request, ideal = written.next_request(state, command), _ideal(state, command, truth)
     return RoleCase("next", id, request, judged_by(lambda text: written.read_next(state, text), right), ideal)

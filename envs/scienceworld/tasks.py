@@ -75,17 +75,17 @@ def named(what: str) -> list[TaskInfo]:
     Raises:
         ScienceWorldError: There is no such task or group.
     """
-    tasks, found = all_tasks(), dict[str, TaskInfo]()
+    tasks, info = all_tasks(), dict[str, TaskInfo]()
     for name in what.split(","):
         if name in tasks:
-            found[name] = tasks[name]
+            info[name] = tasks[name]
         elif name in GROUPS:
-            found |= {task.name: task for task in tasks.values() if name in ("all", task.group)}
+            info |= {task.name: task for task in tasks.values() if name in ("all", task.group)}
         else:
             raise ScienceWorldError(
                 f"ScienceWorld has no task or group {name!r}; groups: {', '.join(GROUPS)}; tasks: {', '.join(tasks)}"
             )
-    return list(found.values())
+    return list(info.values())
 
 
 def chosen(task: TaskInfo, split: str, which: str, skip: int = 0) -> list[int]:
@@ -106,18 +106,18 @@ def chosen(task: TaskInfo, split: str, which: str, skip: int = 0) -> list[int]:
         raise ScienceWorldError(f"ScienceWorld has the splits {', '.join(SPLITS)}, not {split!r}")
     try:
         if which.isdecimal():
-            found = list(task.split(split)[max(skip, 0) :][: int(which)])
+            words = list(task.split(split)[max(skip, 0) :][: int(which)])
         else:
             ranges = [[int(end) for end in part.split("-")] for part in which.split(",") if part]
             # One beyond the last is enough to be refused, and keeps a range of a million millions from being made.
             last = task.variations
-            found = [each for ends in ranges for each in range(min(ends[0], last), min(ends[-1], last) + 1)]
+            words = [each for ends in ranges for each in range(min(ends[0], last), min(ends[-1], last) + 1)]
     except ValueError:
         raise ScienceWorldError(f"--variations {which!r}: give a number such as 3, or variations as in 3,7-9") from None
-    wrong = [variation for variation in found if not 0 <= variation < task.variations]
-    if wrong or not found:
+    wrong = [variation for variation in words if not 0 <= variation < task.variations]
+    if wrong or not words:
         raise ScienceWorldError(
             f"{task.name} has the variations 0 to {task.variations - 1} ({split}: {task.split(split)[0]} to "
             f"{task.split(split)[-1]}); --variations {which!r} names {'others' if wrong else 'none'}"
         )
-    return found
+    return words

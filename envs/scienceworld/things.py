@@ -67,7 +67,7 @@ def read_things(lines: Iterable[str]) -> tuple[Thing, ...]:
 
 def every_name(things: Iterable[Thing]) -> tuple[str, ...]:
     """The names of things and of all that is in or on them, each once."""
-    return tuple(dict.fromkeys(found.name for thing in things for found in (thing, *thing.everything())))
+    return tuple(dict.fromkeys(result.name for thing in things for result in (thing, *thing.everything())))
 
 
 @lru_cache(maxsize=20_000)
@@ -133,6 +133,6 @@ def same(wanted: str, name: str) -> bool:
 
 def find(wanted: str, things: Iterable[Thing]) -> list[Thing]:
     """The things that a name means, at any depth; those of that very name where there are any."""
-    everything = [found for thing in things for found in (thing, *thing.everything())]
+    everything = [result for thing in things for result in (thing, *thing.everything())]
     exact = [thing for thing in everything if thing.name == plain(wanted)]
     return exact or [thing for thing in everything if same(wanted, thing.name)]

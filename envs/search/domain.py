@@ -136,10 +136,10 @@ class PassageSearchDomain(Domain, SearchTask):
         Raises:
             SearchError: It is none.
         """
-        if found := _ANSWER.fullmatch(action):
-            return SearchAnswer(_line(found[1], "answer"))
-        if found := _SEARCH.fullmatch(action):
-            return Search(self.option(found[1]).name, _line(found[2], "query"))
+        if match := _ANSWER.fullmatch(action):
+            return SearchAnswer(_line(match[1], "answer"))
+        if match := _SEARCH.fullmatch(action):
+            return Search(self.option(match[1]).name, _line(match[2], "query"))
         example = self.options()[0].name
         raise SearchError(f"an action is 'search {example}: QUERY' or 'answer: TEXT', got {short(action)}")
 

@@ -56,9 +56,9 @@ def _kept(texts: Sequence[str], encoder: Encoder) -> npt.NDArray[np.float32]:
     """The vectors of texts, from the cache if they are there."""
     described = json.dumps([LAYOUT, encoder.digest, list(texts)])
     file = cache_folder("embeddings") / f"{hashlib.sha256(described.encode()).hexdigest()[:32]}.npy"
-    found = _read(file, len(texts))
-    if found is not None:
-        return found
+    result = _read(file, len(texts))
+    if result is not None:
+        return result
     # Sorted by length, texts are padded least; the first mention of a text stands for all.
     different = sorted(dict.fromkeys(texts), key=lambda text: (len(text), text))
     made = encoder.encode(different, _Progress(len(different)))
@@ -80,11 +80,13 @@ def _kept(texts: Sequence[str], encoder: Encoder) -> npt.NDArray[np.float32]:
 def _read(file: Path, count: int) -> npt.NDArray[np.float32] | None:
     """The vectors in a file of the cache; None where it is not there or is not what was written."""
     try:
-        found = np.load(file, allow_pickle=False)
+        content = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    whole = isinstance(found, np.ndarray) and found.ndim == 2 and len(found) == count and found.dtype == np.float32
-    return found if whole and bool(np.isfinite(found).all()) else None
+    whole = (
+        isinstance(content, np.ndarray) and content.ndim == 2 and len(content) == count and content.dtype == np.float32
+    )
+    return content if whole and bool(np.isfinite(content).all()) else None
 
 
 class _Progress:

@@ -70,8 +70,8 @@ class Encoder:
 
     def _vector(self, text: str) -> npt.NDArray[np.float32]:
         """The vector of one text; the last ones are kept, since queries are repeated and several indexes ask for it."""
-        found: npt.NDArray[np.float32] = self.encode([text])[0]
-        return found
+        array: npt.NDArray[np.float32] = self.encode([text])[0]
+        return array
 
     def encode(self, texts: Sequence[str], done: Callable[[int], object] | None = None) -> npt.NDArray[np.float32]:
         """The vectors of texts, one a row.

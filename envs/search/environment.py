@@ -100,9 +100,9 @@ class SearchEnvironment(Environment):
             self._state = SearchState(self._state.found, parsed.text)
             return SearchObservation(f"answered: {parsed.text}", (), self._state), STEP
         option = self.domain.option(parsed.option)
-        found = self._indexes[option.retriever].search(parsed.query, option.depth)
-        self._state = SearchState(self._state.found | {passage.id for passage in found})
-        return SearchObservation(shown(found), found, self._state), option.cost
+        passages = self._indexes[option.retriever].search(parsed.query, option.depth)
+        self._state = SearchState(self._state.found | {passage.id for passage in passages})
+        return SearchObservation(shown(passages), passages, self._state), option.cost
 
     def success(self) -> bool:
         """Whether the answer is an exact match; ``UNANSWERABLE`` where there is none."""
@@ -127,7 +127,7 @@ class SearchEnvironment(Environment):
         passages that any search brought; it is left out where none are known.
         """
         given, answers, gold = self._state.answer or "", self.answers, self.evidence
-        recall = {"evidence_recall": sum(one in self._state.found for one in gold) / len(gold)} if gold else {}
+        recall = {"evidence_recall": sum(name in self._state.found for name in gold) / len(gold)} if gold else {}
         return {
             "exact_match": float(self.success()),
             "f1": f1(given, answers),

@@ -69,12 +69,12 @@ class Retrieval:
         """
         measured = {} if self.embeddings != MINILM and self.names_model else _success(corpus)
         names = {f"hybrid{self.alpha:g}" if name == "hybrid" else name: name for name in self.retrievers}
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         for name, kind in names.items():
             # With all the weight on BM25 it finds what BM25 finds.
             alike = "bm25" if kind == "hybrid" and self.alpha == 1 else name
-            found |= {f"{name}-{k}": measured[f"{alike}-{k}"] for k in self.depths if f"{alike}-{k}" in measured}
-        return found
+            numbers |= {f"{name}-{k}": measured[f"{alike}-{k}"] for k in self.depths if f"{alike}-{k}" in measured}
+        return numbers
 
 
 def add_arguments(parser: Any) -> None:
@@ -130,10 +130,10 @@ def read_options(options: Mapping[str, Any]) -> Retrieval:
         raise SearchError(f"--alpha has six digits at most, for it is part of an option's name, got {alpha!r}")
     listed = options.get("depths")
     depths = DEPTHS if listed is None else _depths(str(listed))
-    found = Retrieval(retrievers, alpha, depths, options.get("embeddings") or MINILM)
-    if options.get("embeddings") and not found.names_model:
+    retrieval = Retrieval(retrievers, alpha, depths, options.get("embeddings") or MINILM)
+    if options.get("embeddings") and not retrieval.names_model:
         raise SearchError("--embeddings are for dense and hybrid; add --retriever dense, or leave --embeddings out")
-    return found
+    return retrieval
 
 
 def _depths(text: str) -> tuple[int, ...]:

@@ -67,8 +67,8 @@ class SokobanDomain(SokobanPredicates, Domain):
 
     def cells(self, text: str) -> list[int]:
         """All coordinates in a text, as cells; those off the board are left out."""
-        found = [(int(row), int(col)) for row, col in _COORDINATE.findall(text)]
-        return [r * self.level.cols + c for r, c in found if r < self.level.rows and c < self.level.cols]
+        pairs = [(int(row), int(col)) for row, col in _COORDINATE.findall(text)]
+        return [r * self.level.cols + c for r, c in pairs if r < self.level.rows and c < self.level.cols]
 
     def admissible(self, state: AbstractState) -> Sequence[Action]:
         """The four moves; one that is blocked changes nothing and costs its step."""

@@ -45,12 +45,12 @@ class SokobanPlugin(EnvironmentPlugin):
         slack = int(options["slack"])
         if not 0 <= slack <= MOST_SLACK:
             raise SokobanError(f"--slack must be from 0 to {MOST_SLACK}, got {short(slack)}")
-        found = []
+        result = []
         levels = load_set(options["levels"])
         for name, level in zip(_names(levels), levels, strict=True):
             best = optimal_length(level)
             text = dumps([level])
-            found.append(
+            result.append(
                 Task(
                     id=name,
                     level_set=str(options["levels"]),
@@ -59,7 +59,7 @@ class SokobanPlugin(EnvironmentPlugin):
                     facts={"xsb": text, "optimal_length": best, "slack": slack},
                 )
             )
-        return found
+        return result
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""

@@ -129,7 +129,7 @@ class PushSearch:
             ((boxes & (room >> 1)) >> 1) & free,
         )
         wanted = stands[0] | stands[1] | stands[2] | stands[3]
-        frontier, walked, found = 1 << player, 0, []
+        frontier, walked, pairs = 1 << player, 0, []
         unseen = free & ~frontier
         while frontier and wanted:
             hits = frontier & wanted
@@ -140,11 +140,11 @@ class PushSearch:
                 position = bit.bit_length() - 1
                 for stand, delta in zip(stands, self._deltas, strict=True):
                     if stand & bit:
-                        found.append((walked, position + delta, delta))
+                        pairs.append((walked, position + delta, delta))
             frontier = ((frontier << 1) | (frontier >> 1) | (frontier << stride) | (frontier >> stride)) & unseen
             unseen &= ~frontier
             walked += 1
-        return found
+        return pairs
 
     def _bound(self, boxes: int, player: int) -> int | None:
         if boxes not in self._bounds:

@@ -111,7 +111,7 @@ def _next(level: Level, form: PromptFormat, rng: random.Random, name: str) -> Ro
             break
         if rng.random() < 0.02:  # not every board has each kind on the way
             wanted = kind
-    judge = judged_by(lambda text: form.read_next(here, text), lambda found: found == after)
+    judge = judged_by(lambda text: form.read_next(here, text), lambda result: result == after)
     answer = json.dumps(chat_text.outcome(level, here, action))
     return RoleCase("next", name, form.next_request(here, action), judge, answer)
 
@@ -138,7 +138,7 @@ def _rollout(level: Level, form: PromptFormat, rng: random.Random, name: str) ->
     assert request is not None, "general models predict whole plans"
 
     def judge(text: str) -> JudgedAnswer:
-        verdict = judged_by(lambda text: form.read_rollout(here, actions, text), lambda found: found == truth)(text)
+        verdict = judged_by(lambda text: form.read_rollout(here, actions, text), lambda result: result == truth)(text)
         states = form.read_rollout(here, actions, text) if verdict.valid else []
         # A rollout goes to its end, or to a blocked move.
         whole = len(states) == len(actions) or states[-1:] == [None]

@@ -85,14 +85,14 @@ class Level:
     def inner_walls(self) -> tuple[int, ...]:
         """Walls off the border that touch the player's floor, ascending: all a reader needs to know."""
         floor = set(self.floor)
-        found = []
+        numbers = []
         for cell in sorted(self.walls):
             row, col = divmod(cell, self.cols)
             if row in (0, self.rows - 1) or col in (0, self.cols - 1):
                 continue
             if floor & {cell - 1, cell + 1, cell - self.cols, cell + self.cols}:
-                found.append(cell)
-        return tuple(found)
+                numbers.append(cell)
+        return tuple(numbers)
 
     @cached_property
     def dead_squares(self) -> frozenset[int]:

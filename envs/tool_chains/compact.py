@@ -24,8 +24,8 @@ def vocabulary() -> tuple[str, ...]:
     lists = words()
     texts = [*lists["requests"], *lists["changes"]]
     texts += [phrase for part in PARTS for entry in lists[part] for phrase in (*entry["said"], entry["name"])]
-    found = {word for text in texts for word in _split(re.sub(r"\{\w+\}", " ", text))}
-    return (*MARKERS, *sorted(found - set(MARKERS)))
+    all_texts = {word for text in texts for word in _split(re.sub(r"\{\w+\}", " ", text))}
+    return (*MARKERS, *sorted(all_texts - set(MARKERS)))
 
 
 def read_words(text: str) -> list[str]:
@@ -69,10 +69,10 @@ class ReadingFormat(TypedFormat):
 
     def read_project(self, state: State, text: str) -> TypedState:
         """The state with what is wanted."""
-        found = next((goal for goal in self._goals if _goal(goal) == text), None)
-        if found is None:
+        name = next((goal for goal in self._goals if _goal(goal) == text), None)
+        if name is None:
             raise InvalidOutputError(f"{text[:80]!r} is none of the types that a request may name")
-        return as_typed(state).read(found)
+        return as_typed(state).read(name)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Every end is the one that is wanted: the exact planner makes no other."""

@@ -91,7 +91,7 @@ class ToolChainsEnvironment(TypedEnvironment):
         least, done = self.problem.reference, self.success()
         if least is None:
             return {"cheapest": 0.0, **read}
-        found = {"cheapest": float(done and tuple(self.called) == least.tools), **read}
+        numbers = {"cheapest": float(done and tuple(self.called) == least.tools), **read}
         if done:
-            found["over_least"] = (self.used["usd"] or 0) / (least.cents * CENT)
-        return found
+            numbers["over_least"] = (self.used["usd"] or 0) / (least.cents * CENT)
+        return numbers

@@ -76,9 +76,9 @@ def generate(seed: str, number: int, settings: ChainSettings) -> ChainProblem:
     drawn = repr(settings).replace("ChainSettings(", "Settings(", 1)
     for attempt in range(TRIES):
         rng = random.Random(f"tool chains: {name}: {drawn}: {attempt}")
-        found = _Draw(rng, settings).problem(name)
-        if found is not None:
-            return found
+        problem = _Draw(rng, settings).problem(name)
+        if problem is not None:
+            return problem
     raise ToolChainsError(
         f"no problem like {settings} was found in {TRIES} draws; ask for more tools or a higher level"
     )
@@ -113,24 +113,24 @@ class _Draw:
         turn: Turn | None = None
         if settings.change != "none":
             turn = self._turn(offers, plain)
-            found = None if turn is None else reference(offers, start, want, turn)
-            if found is None:
+            result = None if turn is None else reference(offers, start, want, turn)
+            if result is None:
                 return None
         elif settings.caps == "tight":
             limit = self._tight(offers, start, want, plain)
-            found = None if limit is None else self._within(offers, start, want, limit, plain)
-            if found is None or limit is None:
+            result = None if limit is None else self._within(offers, start, want, limit, plain)
+            if result is None or limit is None:
                 return None
-            return self._made(name, offers, (start, want), None, found, (_above(found.cents, settings.slack), limit))
+            return self._made(name, offers, (start, want), None, result, (_above(result.cents, settings.slack), limit))
         else:
-            found = plain
+            result = plain
         # A change may make it cheaper than what it sets out with, which has to fit as well.
         setting_out = [by_name[name] for name in plain.tools]
-        millis = max(found.millis, sum(offer.millis for offer in setting_out))
-        caps = (_above(max(found.cents, plain.cents), settings.slack), _above(millis, settings.slack))
+        millis = max(result.millis, sum(offer.millis for offer in setting_out))
+        caps = (_above(max(result.cents, plain.cents), settings.slack), _above(millis, settings.slack))
         if settings.caps == "short":
-            return self._made(name, offers, (start, want), None, None, (found.cents * 9 // 10, caps[1]))
-        return self._made(name, offers, (start, want), turn, found, caps)
+            return self._made(name, offers, (start, want), None, None, (result.cents * 9 // 10, caps[1]))
+        return self._made(name, offers, (start, want), turn, result, caps)
 
     def _made(
         self,
@@ -138,14 +138,14 @@ class _Draw:
         offers: tuple[Offer, ...],
         ends: tuple[str, str],
         turn: Turn | None,
-        found: Reference | None,
+        result: Reference | None,
         caps: tuple[int, int],
     ) -> ChainProblem:
         settings = self._settings
         goals = tuple(sorted(self._type(spec, self._level) for spec in self._goals))
         request = request_text(self._spec, self._rng)
         return ChainProblem(
-            name, self._level, settings.change, settings.caps, offers, *ends, request, goals, turn, found, *caps
+            name, self._level, settings.change, settings.caps, offers, *ends, request, goals, turn, result, *caps
         )
 
     def _type(self, spec: Spec, stage: int, lane: bool = False) -> str:
@@ -260,17 +260,19 @@ class _Draw:
 
     @staticmethod
     def _within(offers: Sequence[Offer], start: str, want: str, limit: int, plain: Reference) -> Reference | None:
-        found = within(offers, start, want, limit)
-        if found is None or found.ways > 1 or found.cents == plain.cents:
+        cheapest = within(offers, start, want, limit)
+        if cheapest is None or cheapest.ways > 1 or cheapest.cents == plain.cents:
             return None
         by_name = named(offers)
-        return Reference(found.tools, found.cents, sum(by_name[name].millis for name in found.tools), found.tools)
+        return Reference(
+            cheapest.tools, cheapest.cents, sum(by_name[name].millis for name in cheapest.tools), cheapest.tools
+        )
 
 
 def _above(amount: int, slack: float) -> int:
     return ceil(amount * (1 + slack) - 1e-9)
 
 
-def _differ(one: Spec, two: Spec) -> int:
+def _differ(item: Spec, two: Spec) -> int:
     """In how many of its parts a spec differs from another."""
-    return (one.thing != two.thing) + (one.finish != two.finish) + (one.tongue != two.tongue)
+    return (item.thing != two.thing) + (item.finish != two.finish) + (item.tongue != two.tongue)

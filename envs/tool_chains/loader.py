@@ -64,17 +64,17 @@ def load(path: Path) -> list[OwnTask]:
     given = data.get("tasks")
     if not isinstance(given, list) or not given:
         raise ToolFileError(file, None, "tasks", 'is no list of tasks; give [{"id": ..., "have": [...], "want": ...}]')
-    types = {one for item in tools for one in (*item.takes, item.gives)}
-    goals = data.get("goals", list(dict.fromkeys(one.get("want") for one in given if isinstance(one, dict))))
-    if not isinstance(goals, list) or not all(isinstance(one, str) for one in goals):
+    types = {name for item in tools for name in (*item.takes, item.gives)}
+    goals = data.get("goals", list(dict.fromkeys(entry.get("want") for entry in given if isinstance(entry, dict))))
+    if not isinstance(goals, list) or not all(isinstance(goal, str) for goal in goals):
         raise ToolFileError(file, None, "goals", f"is {short(goals)}; give a list of types")
-    found: dict[str, OwnTask] = {}
+    mapping: dict[str, OwnTask] = {}
     for number, fields in enumerate(given, 1):
         task = _task(file, number, fields, types, data["tools"], goals)
-        if task.id in found:
+        if task.id in mapping:
             raise ToolFileError(file, None, f"tasks[{number}].id", f"{task.id!r} is there already; give each its own")
-        found[task.id] = task
-    return list(found.values())
+        mapping[task.id] = task
+    return list(mapping.values())
 
 
 def own_tools(file: str) -> list[Tool]:
@@ -106,10 +106,10 @@ def _task(file: str, number: int, fields: Any, types: set[str], tools: Any, goal
         if not isinstance(fields.get(field), str) or not fields[field]:
             raise wrong(field, f"is {short(fields.get(field))}; give a text")
     have = fields.get("have", [])
-    if not isinstance(have, list) or not all(isinstance(one, str) for one in have):
+    if not isinstance(have, list) or not all(isinstance(item, str) for item in have):
         raise wrong("have", f"is {short(have)}; give a list of types")
     for field, named in (("want", [fields["want"]]), ("have", have)):
-        if unknown := [one for one in named if one not in types]:
+        if unknown := [item for item in named if item not in types]:
             raise wrong(field, f"{unknown[0]!r} is a type of no tool; there are {', '.join(sorted(types)[:8])}, ...")
     request = fields.get("request", "")
     if not isinstance(request, str):

@@ -32,7 +32,7 @@ def dijkstra(offers: Sequence[Offer], sources: Collection[str], want: str) -> Ch
     """The chain of least cost from any of some types, all limits aside; None where there is none."""
     leaving = _leaving(offers)
     least: dict[str, tuple[int, int, Offer | None]] = dict.fromkeys(sources, (0, 1, None))
-    queue = [(0, one) for one in sorted(sources)]
+    queue = [(0, source) for source in sorted(sources)]
     done: set[str] = set()
     while queue:
         spent, here = heapq.heappop(queue)
@@ -61,13 +61,13 @@ def within(offers: Sequence[Offer], start: str, want: str, millis: int) -> Cheap
     leaving = _leaving(offers)
     queue: list[tuple[int, int, str, tuple[str, ...]]] = [(0, 0, start, ())]
     closed: dict[str, list[tuple[int, int]]] = {}
-    found: Cheapest | None = None
+    cheapest: Cheapest | None = None
     while queue:
         cents, time, here, tools = heapq.heappop(queue)
-        if found is not None and cents > found.cents:
+        if cheapest is not None and cents > cheapest.cents:
             break
         if here == want:
-            found = Cheapest(tools, cents, 1 if found is None else found.ways + 1)
+            cheapest = Cheapest(tools, cents, 1 if cheapest is None else cheapest.ways + 1)
             continue
         if any(c < cents and t <= time for c, t in closed.get(here, ())):
             continue
@@ -75,14 +75,14 @@ def within(offers: Sequence[Offer], start: str, want: str, millis: int) -> Cheap
         for offer in leaving.get(here, ()):
             if time + offer.millis <= millis:
                 heapq.heappush(queue, (cents + offer.cents, time + offer.millis, offer.gives, (*tools, offer.name)))
-    return found
+    return cheapest
 
 
 def quickest(offers: Sequence[Offer], start: str, want: str) -> int | None:
     """The least time of any chain."""
     timed = [Offer(o.name, o.takes, o.gives, o.millis, o.millis) for o in offers]
-    found = dijkstra(timed, [start], want)
-    return None if found is None else found.cents
+    cheapest = dijkstra(timed, [start], want)
+    return None if cheapest is None else cheapest.cents
 
 
 def reference(offers: Sequence[Offer], start: str, want: str, turn: Turn | None) -> Reference | None:
@@ -104,23 +104,25 @@ def reference(offers: Sequence[Offer], start: str, want: str, turn: Turn | None)
     at_hand, rest = [named(offers)[done[-1]].gives], list[str]()
     # What refuses is known only once it has been called, which costs no money and gives nothing.
     while True:
-        found = dijkstra(known, [start, *at_hand], turn.want or want)
-        if found is None or found.ways > 1:
+        cheapest = dijkstra(known, [start, *at_hand], turn.want or want)
+        if cheapest is None or cheapest.ways > 1:
             return None
-        wall = next((number for number, name in enumerate(found.tools) if name in turn.refusing), len(found.tools))
-        for name in found.tools[:wall]:
+        wall = next(
+            (number for number, name in enumerate(cheapest.tools) if name in turn.refusing), len(cheapest.tools)
+        )
+        for name in cheapest.tools[:wall]:
             offer = by_name[name]
             if offer.takes in at_hand:
                 at_hand.remove(offer.takes)
             at_hand.append(offer.gives)
             rest.append(name)
-        if wall == len(found.tools):
+        if wall == len(cheapest.tools):
             break
-        known = [offer for offer in known if offer.name != found.tools[wall]]
+        known = [offer for offer in known if offer.name != cheapest.tools[wall]]
     if tuple(rest) == first.tools[turn.after :]:
         return None
-    one, two = _totals(offers, done, first.tools), _totals(now, tuple(rest), ())
-    return Reference((*done, *rest), one.cents + two.cents, one.millis + two.millis, first.tools)
+    totals, two = _totals(offers, done, first.tools), _totals(now, tuple(rest), ())
+    return Reference((*done, *rest), totals.cents + two.cents, totals.millis + two.millis, first.tools)
 
 
 def _totals(offers: Sequence[Offer], tools: tuple[str, ...], first: tuple[str, ...]) -> Reference:
@@ -129,7 +131,7 @@ def _totals(offers: Sequence[Offer], tools: tuple[str, ...], first: tuple[str, .
 
 
 def _leaving(offers: Sequence[Offer]) -> dict[str, list[Offer]]:
-    found: dict[str, list[Offer]] = {}
+    mapping: dict[str, list[Offer]] = {}
     for offer in offers:
-        found.setdefault(offer.takes, []).append(offer)
-    return found
+        mapping.setdefault(offer.takes, []).append(offer)
+    return mapping

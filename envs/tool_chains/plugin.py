@@ -100,7 +100,7 @@ class ToolChainsPlugin(EnvironmentPlugin):
         """A fresh environment; the runner passes the task's budget."""
         if "own" in task.facts:
             own: OwnTask = task.facts["own"]
-            have = {one: f"{one} (from the start)" for one in own.have}
+            have = {name: f"{name} (from the start)" for name in own.have}
             tools = _own_tools(own.file, own.digest)
             return TypedEnvironment(
                 tools, have=have, want=own.want, budget=own.budget, request=own.request, goals=own.goals

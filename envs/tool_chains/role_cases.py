@@ -71,21 +71,21 @@ class _Case:
 def _project(name: str, case: _Case) -> RoleCase:
     request = case.form.project_request(case.unread)
     assert request is not None, "the request is unread"
-    found = choice_case("project", name, request, case.problem.want)
-    return replace(found, reading=case.form.reading(case.unread))
+    role_case = choice_case("project", name, request, case.problem.want)
+    return replace(role_case, reading=case.form.reading(case.unread))
 
 
 def _plan(name: str, case: _Case) -> RoleCase:
-    found = dijkstra(case.problem.offers, [case.problem.start], case.problem.want)
-    assert found is not None, "every problem has a chain"
-    ideal = json.dumps({"thought": "The cheapest chain.", "tools": list(found.tools)})
+    cheapest = dijkstra(case.problem.offers, [case.problem.start], case.problem.want)
+    assert cheapest is not None, "every problem has a chain"
+    ideal = json.dumps({"thought": "The cheapest chain.", "tools": list(cheapest.tools)})
     judge = judged_plan(case.form, case.state, lambda plan: case.works(plan.actions))
     return RoleCase("plan", name, case.form.plan_request(case.state, _LEFT), judge, ideal)
 
 
 def _act(name: str, case: _Case) -> RoleCase:
-    found = dijkstra(case.problem.offers, [case.problem.start], case.problem.want)
-    assert found is not None, "every problem has a chain"
+    cheapest = dijkstra(case.problem.offers, [case.problem.start], case.problem.want)
+    assert cheapest is not None, "every problem has a chain"
 
     def leads_on(action: Action) -> bool:
         after = case.domain.outcome(case.state, action).state
@@ -93,7 +93,7 @@ def _act(name: str, case: _Case) -> RoleCase:
         return bool(left) and dijkstra(case.problem.offers, left, case.problem.want) is not None
 
     request = case.form.act_request(case.state, _LEFT, None, ())
-    ideal = json.dumps({"thought": "It comes first.", "call": found.tools[0]})
+    ideal = json.dumps({"thought": "It comes first.", "call": cheapest.tools[0]})
     return RoleCase("act", name, request, judged_act(case.form, case.state, leads_on), ideal)
 
 

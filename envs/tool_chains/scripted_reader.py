@@ -13,8 +13,8 @@ def read(request: str) -> str | None:
     """The type that a request of our own names; None where it is not one of them."""
     named = []
     for part in PARTS:
-        found = {entry["name"] for entry in words()[part] if any(phrase in request for phrase in entry["said"])}
-        if len(found) != 1:
+        result = {entry["name"] for entry in words()[part] if any(phrase in request for phrase in entry["said"])}
+        if len(result) != 1:
             return None
-        named.append(found.pop())
+        named.append(result.pop())
     return ", ".join(named)

@@ -28,12 +28,14 @@ def complaint(trip: Trip, booked: Sequence[str], slot: Slot) -> str | None:
     if option.broken:
         return f"{name}: {option.broken}"
     before = list(zip(trip.slots[:number], booked, strict=False))
-    modes = {found.mode for own, given in before if (found := trip.option(own, given)) is not None}
+    modes = {trip_option.mode for own, given in before if (trip_option := trip.option(own, given)) is not None}
     if option.mode and modes - {"", option.mode}:
         return f"{name} conflicts with how the trip travels before"
     if any(own.group == slot.group and given == name for own, given in before):
         return f"{name} is used twice"
-    total = option.cost + sum(found.cost for own, given in before if (found := trip.option(own, given)) is not None)
+    total = option.cost + sum(
+        trip_option.cost for own, given in before if (trip_option := trip.option(own, given)) is not None
+    )
     if total > trip.query.budget:
         return f"with {name} the trip costs {dollars(total)}, over the budget of {dollars(trip.query.budget)}"
     return None
@@ -45,8 +47,8 @@ def complaint_of_whole(trip: Trip, booked: Sequence[str]) -> str | None:
     if len(booked) < len(content):
         return f"{content[len(booked)].name} is not booked"
     for slot in content:
-        if (found := complaint(trip, booked, slot)) is not None:
-            return found
+        if (text := complaint(trip, booked, slot)) is not None:
+            return text
     served = 0
     for slot, name in zip(content, booked, strict=False):
         option = trip.option(slot, name)

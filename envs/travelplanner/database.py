@@ -111,7 +111,7 @@ def load_world(folder: Path, ways: Collection[tuple[str, str, str]] | None = Non
                 row["Name"],
                 row["City"],
                 row.money("Average Cost"),
-                frozenset(one.strip() for one in row["Cuisines"].split(",") if one.strip()),
+                frozenset(word.strip() for word in row["Cuisines"].split(",") if word.strip()),
                 float(row.number("Aggregate Rating")),
             )
             for row in restaurants
@@ -133,12 +133,12 @@ class _Row:
 
     def number(self, column: str) -> Decimal:
         try:
-            found = Decimal(self[column])
+            amount = Decimal(self[column])
         except ArithmeticError:
             raise self.error(column, "is no number") from None
-        if not found.is_finite() or abs(found) > MOST:
+        if not amount.is_finite() or abs(amount) > MOST:
             raise self.error(column, f"is no number up to {MOST}")
-        return found
+        return amount
 
     def money(self, column: str) -> int:
         try:
@@ -190,7 +190,7 @@ def _grounds(row: _Row) -> list[Ground]:
 
 
 def _states(folder: Path) -> dict[str, str]:
-    path, found = _find(folder, STATES), {}
+    path, texts = _find(folder, STATES), {}
     try:
         text = read_text(path)
     except ReadingError as error:
@@ -202,8 +202,8 @@ def _states(folder: Path) -> dict[str, str]:
                 raise DataFileError(
                     str(path), None, None, f"line {number}: expected a city, a tab and its state, got {line[:80]!r}"
                 )
-            found[city.strip()] = state.strip()
-    return found
+            texts[city.strip()] = state.strip()
+    return texts
 
 
 def load(queries: Path, database: Path) -> list[tuple[TripQuery, OfferWorld]]:
@@ -212,6 +212,6 @@ def load(queries: Path, database: Path) -> list[tuple[TripQuery, OfferWorld]]:
     Raises:
         DataError: Names the file, and the column, line or value.
     """
-    found = load_queries(queries)
-    world = load_world(database, {(a, b, query.date_of(day)) for query in found for a, b, day in query.legs()})
-    return [(query, world) for query in found]
+    trip_queries = load_queries(queries)
+    world = load_world(database, {(a, b, query.date_of(day)) for query in trip_queries for a, b, day in query.legs()})
+    return [(query, world) for query in trip_queries]

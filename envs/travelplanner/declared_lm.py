@@ -74,12 +74,12 @@ class DeclaredLM:
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """All probability on the first option."""
-        found = []
+        pairs = []
         for request in requests:
             assert isinstance(request.constraint, OneOf)
             weights = tuple(float(i == 0) for i in range(len(request.constraint.options)))
-            found.append((weights, Usage(0, 0)))
-        return found
+            pairs.append((weights, Usage(0, 0)))
+        return pairs
 
 
 def open_declared(argument: str) -> LanguageModel:

@@ -92,8 +92,8 @@ class TripDomain(Domain, Outcomes, Progress):
         return bool(state.booked) and self.trip.slots[len(state.booked) - 1].group == slot.group
 
     def _used(self, state: TripState, slot: Slot) -> list[TripOption]:
-        found = (self.trip.option(slot, name) for name in self.trip.in_group(state, slot))
-        return [option for option in found if option is not None]
+        options = (self.trip.option(slot, name) for name in self.trip.in_group(state, slot))
+        return [option for option in options if option is not None]
 
     def _short(self, state: TripState, slot: Slot) -> bool:
         """Whether too few options come after the last one of the group for its open slots."""
@@ -188,18 +188,18 @@ class TripDomain(Domain, Outcomes, Progress):
 
     def _fewest_for(self, groups: tuple[str, ...], missing: int) -> int:
         """Fewest restaurants of some groups that serve all missing cuisines; far too many where none do."""
-        found = self._fewest.get((groups, missing))
-        if found is None:
+        index = self._fewest.get((groups, missing))
+        if index is None:
             slots = {slot.group: slot for slot in self.trip.slots if slot.group in groups}
             serves = {option.cuisines & missing for slot in slots.values() for option in self.menu(slot)} - {0}
             reached, layer, count = {0}, {0}, 0
             while missing not in reached and layer:
-                layer = {covered | one for covered in layer for one in serves} - reached
+                layer = {covered | number for covered in layer for number in serves} - reached
                 reached |= layer
                 count += 1
-            found = count if missing in reached else len(self.trip.slots)
-            self._fewest[groups, missing] = found
-        return found
+            index = count if missing in reached else len(self.trip.slots)
+            self._fewest[groups, missing] = index
+        return index
 
     def is_end(self, state: State) -> bool:
         """Whether the itinerary has been rendered."""

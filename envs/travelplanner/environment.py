@@ -119,17 +119,17 @@ class TripEnvironment(Environment):
 
     def measures(self) -> Mapping[str, float]:
         """The benchmark's metrics of this one itinerary, what it costs, and how it is rated."""
-        found = self.evaluation()
+        evaluation = self.evaluation()
         measured = {
-            "delivered": float(found.delivered),
-            "commonsense_macro": float(found.commonsense_pass),
-            "commonsense_micro": sum(found.commonsense.values()) / len(found.commonsense),
-            "hard_macro": float(found.hard_pass),
-            "hard_held": float(sum(found.hard.values())),
-            "hard_asked": float(len(found.hard)),
-            "final_pass": float(found.final_pass),
+            "delivered": float(evaluation.delivered),
+            "commonsense_macro": float(evaluation.commonsense_pass),
+            "commonsense_micro": sum(evaluation.commonsense.values()) / len(evaluation.commonsense),
+            "hard_macro": float(evaluation.hard_pass),
+            "hard_held": float(sum(evaluation.hard.values())),
+            "hard_asked": float(len(evaluation.hard)),
+            "final_pass": float(evaluation.final_pass),
         }
-        if found.delivered:
+        if evaluation.delivered:
             rated = [option.rating for _, option in self.trip.chosen(self._state) if option.rating]
             measured["rating"] = sum(rated) / len(rated) if rated else 0.0
             measured["cost_usd"] = self.trip.total(self._state) / 100

@@ -162,25 +162,25 @@ def _clock(minutes: int) -> str:
 
 def _stays(rng: random.Random, city: str) -> list[Stay]:
     kinds = {"Entire home/apt": 130, "Private room": 75, "Shared room": 40}
-    found = []
+    result = []
     for name in words.names(rng, "stays", rng.randint(16, 40)):
         kind = rng.choice(list(kinds))
         rating = rng.randint(1, 5)
         price = int(kinds[kind] * rng.uniform(0.5, 2.0) * (0.8 + 0.08 * rating))
         rules = " & ".join(rng.sample(list(FORBIDS.values()), rng.choice((0, 1, 1, 2, 3)))) or "None"
         nights = rng.choice((1, 1, 1, 2, 2, 3, 5))
-        found.append(Stay(name, city, price * 100, kind, rules, nights, rng.choice((1, 2, 2, 3, 4, 6)), rating))
-    return found
+        result.append(Stay(name, city, price * 100, kind, rules, nights, rng.choice((1, 2, 2, 3, 4, 6)), rating))
+    return result
 
 
 def _restaurants(rng: random.Random, city: str) -> list[Restaurant]:
-    found = []
+    restaurants = []
     for name in words.names(rng, "restaurants", rng.randint(20, 45)):
         rating = round(rng.uniform(2.0, 5.0), 1)
         price = int(rng.uniform(8, 60) * (0.6 + 0.16 * rating))
         kinds = frozenset(rng.sample((*CUISINES, *_OTHER_CUISINES), rng.randint(1, 3)))
-        found.append(Restaurant(name, city, price * 100, kinds, rating))
-    return found
+        restaurants.append(Restaurant(name, city, price * 100, kinds, rating))
+    return restaurants
 
 
 def _text(query: TripQuery) -> str:
@@ -190,7 +190,7 @@ def _text(query: TripQuery) -> str:
     wanted = query.constraints
     asked = [wanted.transportation, wanted.room_type, wanted.house_rule and f"{wanted.house_rule} allowed"]
     asked += [", ".join(wanted.cuisines) + " food"] if wanted.cuisines else []
-    wishes = "; ".join(one for one in asked if one)
+    wishes = "; ".join(name for name in asked if name)
     rest = f" Wishes: {wishes}." if wishes else ""
     return (
         f"A trip of {query.days} days from {query.origin} to {place} for {people}, starting on {query.start}, for at "

@@ -11,8 +11,8 @@ from envs.travelplanner.rules import FORBIDS
 
 
 def _stays(read: ItineraryReading) -> list[Stay]:
-    found = (read.stay(text) for _, text in read.texts("accommodation"))
-    return [stay for stay in found if stay is not None]
+    generator = (read.stay(text) for _, text in read.texts("accommodation"))
+    return [stay for stay in generator if stay is not None]
 
 
 def _room_rule(read: ItineraryReading) -> bool:
@@ -29,12 +29,12 @@ def _room_type(read: ItineraryReading) -> bool:
 
 
 def _cuisine(read: ItineraryReading) -> bool:
-    found: set[str] = set()
+    texts: set[str] = set()
     for _, text in read.texts(*MEALS):
         place = read.restaurant(text)
         if place is not None and place.city != read.query.origin:
-            found |= place.cuisines
-    return set(read.query.constraints.cuisines) <= found
+            texts |= place.cuisines
+    return set(read.query.constraints.cuisines) <= texts
 
 
 def _transportation(read: ItineraryReading) -> bool:

@@ -181,7 +181,7 @@ class OfferWorld:
 
 def _by(offers: Iterable[_Offer], place: Callable[[_Offer], _Place]) -> Mapping[_Place, Mapping[str, _Offer]]:
     """Offers by place and name; the first of a name counts."""
-    found: dict[_Place, dict[str, _Offer]] = {}
+    mappings: dict[_Place, dict[str, _Offer]] = {}
     for offer in offers:
-        found.setdefault(place(offer), {}).setdefault(offer.name, offer)
-    return found
+        mappings.setdefault(place(offer), {}).setdefault(offer.name, offer)
+    return mappings

@@ -40,7 +40,7 @@ def load_queries(path: Path) -> list[TripQuery]:
             records: list[tuple[int, Mapping[str, Any]]] = list(rows(path, COLUMNS))
     else:
         try:
-            records = [(number, _object(path, number, found)) for number, found in json_lines(path)]
+            records = [(number, _object(path, number, result)) for number, result in json_lines(path)]
         except ReadingError as error:
             line, problem = located_problem(error, str(path))
             place = f"line {line}: " if line else ""
@@ -52,10 +52,10 @@ def load_queries(path: Path) -> list[TripQuery]:
     return [_query(path, number, record, index) for index, (number, record) in enumerate(records)]
 
 
-def _object(path: Path, number: int, found: Any) -> Mapping[str, Any]:
-    if not isinstance(found, dict):
+def _object(path: Path, number: int, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
         raise DataFileError(str(path), None, None, f"line {number}: a query is a JSON object")
-    return found
+    return value
 
 
 def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> TripQuery:
@@ -70,7 +70,7 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Trip
         if not isinstance(local, Mapping) or not isinstance(dates, list) or not dates:
             raise TravelError("local_constraint has to be a mapping, and date a list with a date")
         cuisines = local.get("cuisine") or []
-        if not isinstance(cuisines, list) or not all(isinstance(one, str) for one in cuisines):
+        if not isinstance(cuisines, list) or not all(isinstance(cuisine, str) for cuisine in cuisines):
             raise TravelError("the cuisine of local_constraint has to be a list of texts")
         days = int(record["days"])
         return TripQuery(
@@ -127,9 +127,9 @@ def _cities(record: Mapping[str, Any], days: int) -> tuple[str, ...]:
     for source in ("annotated_plan", "reference_information"):
         if record.get(source):
             texts = [text[:_MOST_ROUTE] for text in _texts(_value(record[source]))]
-            found = _route(texts, _text(record, "org"), count)
-            if len(found) == count:
-                return found
+            route = _route(texts, _text(record, "org"), count)
+            if len(route) == count:
+                return route
     raise TravelError(f"neither annotated_plan nor reference_information names which {count} cities are visited")
 
 
@@ -141,12 +141,12 @@ def _texts(value: Any) -> Iterator[str]:
                 yield value[name]
         return
     if isinstance(value, Sequence) and not isinstance(value, str):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)
 
 
 def _route(texts: Sequence[str], origin: str, count: int) -> tuple[str, ...]:
-    found: list[str] = []
+    names: list[str] = []
     for text in texts:
         match = re.search(r"from (.+?) to (.+?)(?: on |,|$)", text)
         named = (
@@ -154,6 +154,6 @@ def _route(texts: Sequence[str], origin: str, count: int) -> tuple[str, ...]:
         )
         for city in named:
             plain = re.sub(r"\(.*?\)", "", city).strip()
-            if plain != origin and plain not in found:
-                found.append(plain)
-    return tuple(found[:count])
+            if plain != origin and plain not in names:
+                names.append(plain)
+    return tuple(names[:count])

@@ -24,13 +24,16 @@ class ItineraryReading:
 
     def texts(self, *fields: str) -> list[tuple[int, str]]:
         """What stands in some fields, with the day."""
-        found = [(number, str(day.get(field, NOTHING)).strip()) for number, day in self.days for field in fields]
-        return [(number, text) for number, text in found if text not in ("", NOTHING)]
+        pairs = [(number, str(day.get(field, NOTHING)).strip()) for number, day in self.days for field in fields]
+        return [(number, text) for number, text in pairs if text not in ("", NOTHING)]
 
     def sights(self) -> list[tuple[int, str]]:
         """Sights with the day; several of a day end in semicolons."""
         return [
-            (number, one.strip()) for number, text in self.texts("attraction") for one in text.split(";") if one.strip()
+            (number, word.strip())
+            for number, text in self.texts("attraction")
+            for word in text.split(";")
+            if word.strip()
         ]
 
     def way(self, day: int, text: str) -> Flight | Ground | None:
@@ -44,7 +47,7 @@ class ItineraryReading:
             number = text.partition("Flight Number: ")[2].partition(",")[0].strip()
             flights = self.world.flights_between(origin, destination, self.query.date_of(day))
             return next((flight for flight in flights if flight.name == number), None)
-        return next((one for one in self.world.grounds_between(origin, destination) if one.name == kind), None)
+        return next((ground for ground in self.world.grounds_between(origin, destination) if ground.name == kind), None)
 
     def stay(self, text: str) -> Stay | None:
         """The stay that a text names."""

@@ -105,12 +105,12 @@ class TripRealize:
             return Realized(None, f"all slots of {at.target.text!r} are filled already")
         if slot.kind in ("budget", "render"):
             return Realized(f"{slot.name}: {CHECK if slot.kind == 'budget' else RENDER}")
-        found = filtered(trip, state, slot, at.state.remaining.get(MONEY))
-        options = [option for option in found.options if f"{slot.name}: {option.name}" not in at.tried]
+        result = filtered(trip, state, slot, at.state.remaining.get(MONEY))
+        options = [option for option in result.options if f"{slot.name}: {option.name}" not in at.tried]
         if self._rated:
             options.sort(key=lambda option: (-option.rating, option.index))
         if not options:
-            return Realized(None, found.diagnosis(slot) or f"every option for {slot.name} has failed")
+            return Realized(None, result.diagnosis(slot) or f"every option for {slot.name} has failed")
         name = await self._tools.ask(self._request(at, slot, options))
         if name not in {option.name for option in options}:
             return Realized(None, f"{name!r} is none of the options", counts_if_none=True)
@@ -164,10 +164,12 @@ class TripValidate:
         """The verdict on one predicate."""
         if target.goal:
             return Check(completed, "deterministic", "the environment reports a pass" if completed else "no pass yet")
-        found = {slot.name: complaint(self._trip, state.booked, slot) for slot in slots_in(self._trip, target)}
-        facts = tuple((str(Predicate("booked", (name,))), wrong is None) for name, wrong in found.items())
-        wrong = [text for text in found.values() if text is not None]
-        evidence = wrong[0] if wrong else f"booked: {', '.join(found)}"
+        complaints_by_name = {
+            slot.name: complaint(self._trip, state.booked, slot) for slot in slots_in(self._trip, target)
+        }
+        facts = tuple((str(Predicate("booked", (name,))), wrong is None) for name, wrong in complaints_by_name.items())
+        wrong = [text for text in complaints_by_name.values() if text is not None]
+        evidence = wrong[0] if wrong else f"booked: {', '.join(complaints_by_name)}"
         return Check(not wrong, "deterministic", evidence, facts)
 
     def _prepares(self, target: Target, before: TripState, after: TripState) -> bool:

@@ -57,12 +57,12 @@ class Slot:
 def slots_of(query: TripQuery) -> tuple[Slot, ...]:
     """All slots in order."""
     legs = query.legs()
-    found = [Slot("outbound", "outbound", 1, legs[0][1], legs[0][0], "outbound")]
+    slots = [Slot("outbound", "outbound", 1, legs[0][1], legs[0][0], "outbound")]
     for i, city in enumerate(query.cities):
-        found.append(Slot(f"stay in {city}", "accommodation", 1 + i * query.nights, city, group=f"stay in {city}"))
+        slots.append(Slot(f"stay in {city}", "accommodation", 1 + i * query.nights, city, group=f"stay in {city}"))
     for i, (origin, city, day) in enumerate(legs[1:-1], 1):
-        found.append(Slot(f"leg {i}", "inter_city", day, city, origin, f"leg {i}"))
-    found.append(Slot("return", "return", legs[-1][2], legs[-1][1], legs[-1][0], "return"))
+        slots.append(Slot(f"leg {i}", "inter_city", day, city, origin, f"leg {i}"))
+    slots.append(Slot("return", "return", legs[-1][2], legs[-1][1], legs[-1][0], "return"))
     days = range(1, query.days + 1)
     of_city = {city: sum(query.city_of(day) == city for day in days) for city in query.cities}
     for each, kind in ((MEALS, "meals"), (("attraction",), "attractions")):
@@ -72,5 +72,5 @@ def slots_of(query: TripQuery) -> tuple[Slot, ...]:
                 city = query.city_of(day)
                 left[city] -= 1
                 name: Kind = "meals" if kind == "meals" else "attractions"
-                found.append(Slot(f"day {day} {what}", name, day, city, group=f"{kind} in {city}", left=left[city]))
-    return (*found, Slot("budget", "budget", group="budget"), Slot("itinerary", "render", group="itinerary"))
+                slots.append(Slot(f"day {day} {what}", name, day, city, group=f"{kind} in {city}", left=left[city]))
+    return (*slots, Slot("budget", "budget", group="budget"), Slot("itinerary", "render", group="itinerary"))

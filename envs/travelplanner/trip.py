@@ -120,8 +120,8 @@ class Trip:
 
     def chosen(self, state: TripState) -> list[tuple[Slot, TripOption]]:
         """All booked offers with their slots."""
-        found = ((slot, self.option(slot, name)) for slot, name in zip(self.slots, state.booked, strict=False))
-        return [(slot, option) for slot, option in found if option is not None]
+        generator = ((slot, self.option(slot, name)) for slot, name in zip(self.slots, state.booked, strict=False))
+        return [(slot, option) for slot, option in generator if option is not None]
 
     def total(self, state: TripState) -> int:
         """The running cost in cents."""
@@ -195,6 +195,6 @@ class Trip:
         )
 
 
-def conflicting(one: Mode, other: Mode) -> bool:
+def conflicting(mode: Mode, other: Mode) -> bool:
     """Whether two modes of travelling exclude each other."""
-    return bool(one and other and one != other)
+    return bool(mode and other and mode != other)

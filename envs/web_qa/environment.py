@@ -59,6 +59,6 @@ class WebEnvironment(ToolEnvironment):
 
     def measures(self) -> Mapping[str, float]:
         """Accuracy, whether there is an answer, and whether it is exact; without a known answer the second alone."""
-        found = self.scored()
-        known = {"accuracy": found.accuracy, "exact_match": float(found.exact)} if self.asked.answer else {}
-        return {**known, "answered": float(found.answered)}
+        scored = self.scored()
+        known = {"accuracy": scored.accuracy, "exact_match": float(scored.exact)} if self.asked.answer else {}
+        return {**known, "answered": float(scored.answered)}

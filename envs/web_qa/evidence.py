@@ -83,9 +83,11 @@ def gathered(state: State, after: int = 0) -> WebEvidence:
     """What calls have brought since so many results had been obtained."""
     here = as_state(state)
     made: dict[str, list[tuple[Mapping[str, Any], Any]]] = {SEARCH: [], SCRAPE: [], NOTE: []}
-    for number, found in enumerate(here.got):
-        if number >= after and found.value is not None:
-            made.setdefault(found.call.kind, []).append((found.call.values(here.values()), json.loads(found.value)))
+    for number, obtained in enumerate(here.got):
+        if number >= after and obtained.value is not None:
+            made.setdefault(obtained.call.kind, []).append(
+                (obtained.call.values(here.values()), json.loads(obtained.value))
+            )
     notes = [
         StepNote(
             a["step"],
@@ -96,7 +98,9 @@ def gathered(state: State, after: int = 0) -> WebEvidence:
         )
         for a, _ in made[NOTE]
     ]
-    read = [(found.call, json.loads(found.value)) for found in here.got if found.call.kind == SCRAPE and found.value]
+    read = [
+        (result.call, json.loads(result.value)) for result in here.got if result.call.kind == SCRAPE and result.value
+    ]
     unread = [call for call, text in read if len(text) < SHORTEST_PAGE]
     unread += [failure.call for failure in here.failures if failure.call.kind == SCRAPE]
     return WebEvidence(
@@ -119,17 +123,17 @@ def last_note(state: State) -> int:
     return next((number for number in range(len(got), 0, -1) if got[number - 1].call.kind == NOTE), 0)
 
 
-def shown(found: WebEvidence) -> str:
+def shown(evidence: WebEvidence) -> str:
     """Evidence for models, the latest first as far as it fits; of pages that do not fit the addresses."""
     lines = []
-    for query, results in found.searches[-MOST_SEARCHES:]:
-        listed = "\n".join(f"- {one['title']} <{one['address']}> {one['snippet']}" for one in results)
+    for query, results in evidence.searches[-MOST_SEARCHES:]:
+        listed = "\n".join(f"- {texts['title']} <{texts['address']}> {texts['snippet']}" for texts in results)
         lines.append(f"Results for {cut(plain(query), 200)!r}:\n{cut(listed, LONGEST_RESULTS)}")
     left, pages = LONGEST_PAGES, []
-    for address, text in reversed(found.pages):
+    for address, text in reversed(evidence.pages):
         whole = f"Page <{cut(address, 200)}>:\n{text}"
         left -= len(whole.encode())
         pages.append(whole if left >= 0 else f"Read before <{cut(address, 200)}>")
     lines += pages[::-1][-2 * MOST_FAILURES :]
-    lines += [f"Failed: {cut(call, 200)}" for call in found.failed[-MOST_FAILURES:]]
+    lines += [f"Failed: {cut(call, 200)}" for call in evidence.failed[-MOST_FAILURES:]]
     return "\n\n".join(lines) or "Nothing has been read yet."

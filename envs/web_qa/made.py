@@ -35,8 +35,8 @@ def read(kind: str, fact: str, text: str) -> tuple[str | int, str] | None:
     """What a made page states of a fact, and the sentence; None where it does not."""
     for wording in FACTS[kind][fact].wordings:
         pattern = re.escape(wording).replace(r"\{v\}", r"([\w ]+?)")
-        if found := re.search(rf"(?<![\w$]){pattern}", text):
-            return int(found[1]) if found[1].isdecimal() else found[1], found[0]
+        if match := re.search(rf"(?<![\w$]){pattern}", text):
+            return int(match[1]) if match[1].isdecimal() else match[1], match[0]
     return None
 
 
@@ -87,5 +87,5 @@ class PlaceQuestion:
         if self.form in ("object", "objects"):
             keys = self.ask if self.name else ("name", *self.ask)
             return [{key: row[key] for key in keys if key in row} for row in rows]
-        found = values if self.ask else [row["name"] for row in rows]
-        return found if self.form == "names" else next(iter(found), "")
+        result = values if self.ask else [row["name"] for row in rows]
+        return result if self.form == "names" else next(iter(result), "")

@@ -42,10 +42,10 @@ def score(given: Any, gold: str) -> AnswerScore:
     """
     answer = _value(given)
     wanted = [_object(line) for line in gold.split("\n") if line.strip()]
-    items = [one for one in (answer if isinstance(answer, list) else [answer]) if not _empty(one)]
+    items = [item for item in (answer if isinstance(answer, list) else [answer]) if not _empty(item)]
     if not items:
         return AnswerScore(0.0, False)
-    if all(isinstance(one, Mapping) for one in wanted):
+    if all(isinstance(item, Mapping) for item in wanted):
         if isinstance(answer, str):
             items = [_object(line) for line in answer.split("\n")]
         return AnswerScore(_aligned(answer if isinstance(answer, list) else items, wanted, _objects), True)
@@ -68,9 +68,9 @@ def _value(given: Any) -> Any:
 def _object(line: str) -> Any:
     """An object where a line is the JSON of one, with quotes of either kind; else the line."""
     for quoted in (line, line.replace("'", '"')):
-        found = _value(quoted)
-        if isinstance(found, Mapping):
-            return found
+        value = _value(quoted)
+        if isinstance(value, Mapping):
+            return value
     return line
 
 
@@ -99,32 +99,32 @@ def _numbers(given: Any, wanted: float) -> float:
     """One minus the logarithm of the ratio, not below 0; numbers of different signs have nothing in common."""
     if not isinstance(given, float):
         return 0.0
-    one, other = (number or _ALMOST_ZERO for number in (given, wanted))
+    almost_zero, other = (number or _ALMOST_ZERO for number in (given, wanted))
     if given == wanted:
         return 1.0
-    if one * other <= 0 or not math.isfinite(one * other):
+    if almost_zero * other <= 0 or not math.isfinite(almost_zero * other):
         return 0.0
-    return max(0.0, 1 - abs(math.log(one / other)))
+    return max(0.0, 1 - abs(math.log(almost_zero / other)))
 
 
 def _texts(given: str, wanted: str) -> float:
     """F1 of the sets of words; 0 where the right one has numbers and none of them is given."""
-    one, other = _words(given), _words(wanted)
+    words, other = _words(given), _words(wanted)
     numbers = {word for word in other if _is_number(word)}
-    common = len(one & other)
-    if numbers and not numbers & one:
+    common = len(words & other)
+    if numbers and not numbers & words:
         return 0.0
-    return 1.0 if not one and not other else 2 * common / (len(one) + len(other))
+    return 1.0 if not words and not other else 2 * common / (len(words) + len(other))
 
 
 def _words(text: str) -> frozenset[str]:
     """Words in lower case without punctuation and articles; numbers as such."""
-    found = set[str]()
+    texts = set[str]()
     for token in text.lower().replace("-", " ").split(" "):
         plain = token if _is_number(token) else token.translate(_SIGNS)
         plain = str(float(plain)) if _is_number(plain) else plain
-        found.update(word for word in plain.split() if word not in _ARTICLES)
-    return frozenset(found)
+        texts.update(word for word in plain.split() if word not in _ARTICLES)
+    return frozenset(texts)
 
 
 def _is_number(text: str) -> bool:
@@ -146,21 +146,21 @@ def _objects(given: Any, wanted: Mapping[str, Any]) -> float:
 
 
 def _alike(given: Any, wanted: Any) -> float:
-    one, other = _number(given), _number(wanted)
-    if type(one) is not type(other):
+    number, other = _number(given), _number(wanted)
+    if type(number) is not type(other):
         return 0.0
     if isinstance(other, float):
-        return _numbers(one, other)
+        return _numbers(number, other)
     if isinstance(other, list):
-        return _aligned(list(map(str, one)), list(map(str, other)), _texts)
-    return _objects(one, other) if isinstance(other, Mapping) else _texts(str(one), str(other))
+        return _aligned(list(map(str, number)), list(map(str, other)), _texts)
+    return _objects(number, other) if isinstance(other, Mapping) else _texts(str(number), str(other))
 
 
 def _aligned(given: Sequence[Any], wanted: Sequence[Any], alike: Callable[[Any, Any], float]) -> float:
     """The sum of the best one-to-one alignment, as a share of the longer list."""
     pairs = nx.Graph()
-    for i, one in enumerate(given):
+    for i, item in enumerate(given):
         for k, other in enumerate(wanted):
-            pairs.add_edge(("given", i), ("wanted", k), weight=alike(one, other))
+            pairs.add_edge(("given", i), ("wanted", k), weight=alike(item, other))
     matched = nx.max_weight_matching(pairs)
     return float(sum(pairs.edges[pair]["weight"] for pair in matched)) / max(len(given), len(wanted), 1)

@@ -44,7 +44,7 @@ class WebPlugin(EnvironmentPlugin):
                 data, "", "", "has tasks on the live web, of which no record is shipped; give --pages DIR"
             )
         pages = load_pages(Path(folder)) if folder else load_pages()
-        found = load_tasks(Path(data) if data else DATA / "tasks.jsonl")
+        result = load_tasks(Path(data) if data else DATA / "tasks.jsonl")
         web = hashlib.sha256(repr(pages).encode()).hexdigest()
         return [
             Task(
@@ -54,7 +54,7 @@ class WebPlugin(EnvironmentPlugin):
                 digest=hashlib.sha256(f"{task} {web}".encode()).hexdigest()[:16],
                 facts={"task": task, "pages": pages, "text": task.text, "difficulty": task.difficulty},
             )
-            for task in found
+            for task in result
         ]
 
     def make(self, task: Task) -> Environment:

@@ -38,10 +38,10 @@ class _Case:
         self.value, self.quote = self.told(self.at)
         self.task = f"At the {self.name} in {town}, what is {fact.label}?"
         query = f"{self.name} {town} {fact.label}"
-        found = self.web.search(query)
-        if self.at not in [one["address"] for one in found]:
-            found[-1] = {"title": home.title, "address": self.at, "snippet": ""}
-        self.searched = ToolState().with_call(call(SEARCH, query=query), json.dumps(found))
+        match = self.web.search(query)
+        if self.at not in [texts["address"] for texts in match]:
+            match[-1] = {"title": home.title, "address": self.at, "snippet": ""}
+        self.searched = ToolState().with_call(call(SEARCH, query=query), json.dumps(match))
         self.opened = self.searched.with_call(call(SCRAPE, address=self.at), json.dumps(self.web.scrape(self.at)))
         self.step = f"Step 1 (extract): {fact.label} of the {self.name} in {town}"
 
@@ -88,16 +88,20 @@ def _case(role: str, name: str, request: Request, right: Callable[[Any], bool | 
 def _propose(made: _Case, name: str) -> RoleCase:
     goal, asked = made.step.partition(": ")[2], set(words(FACTS[made.kind][made.key].label))
 
-    def right(found: Steps) -> bool | str:
-        return any(asked <= set(words(one.goal)) for one in found.steps) or "; ".join(one.goal for one in found.steps)
+    def right(steps: Steps) -> bool | str:
+        return any(asked <= set(words(step.goal)) for step in steps.steps) or "; ".join(
+            step.goal for step in steps.steps
+        )
 
     request = OperatorView(made.task).request("propose")
     return _case("propose", name, request, right, steps=[{"kind": "extract", "goal": goal}])
 
 
 def _query(made: _Case, name: str) -> RoleCase:
-    def right(found: Doings) -> bool | str:
-        return any(one.what == made.at for one in found.actions) or "; ".join(one.what for one in found.actions)
+    def right(doings: Doings) -> bool | str:
+        return any(action.what == made.at for action in doings.actions) or "; ".join(
+            action.what for action in doings.actions
+        )
 
     links = f"Linked and not read:\n- {made.at}"
     request = OperatorView(made.task, gathered(made.searched), made.step).request("query", links)
@@ -107,9 +111,9 @@ def _query(made: _Case, name: str) -> RoleCase:
 def _realize(made: _Case, name: str) -> RoleCase:
     evidence = gathered(made.opened)
 
-    def right(found: StepFinding) -> bool | str:
-        grounded = bool(found.quotes) and all(evidence.says(one.address, one.quote) for one in found.quotes)
-        return (grounded and str(made.value) in found.finding) or f"{found.finding:.80}, is {made.value}"
+    def right(finding: StepFinding) -> bool | str:
+        grounded = bool(finding.quotes) and all(evidence.says(quote.address, quote.quote) for quote in finding.quotes)
+        return (grounded and str(made.value) in finding.finding) or f"{finding.finding:.80}, is {made.value}"
 
     quotes = [{"address": made.at, "quote": made.quote}]
     request = OperatorView(made.task, evidence, made.step).request("realize")
@@ -123,11 +127,11 @@ def _validate(made: _Case, name: str) -> RoleCase:
     value, quote = made.told(address)
     shown = f"Proposed finding: {value}\nQuotes:\n- <{address}> {quote}"
     request = OperatorView(made.task, gathered(opened), made.step).request("validate", shown)
-    judge: Callable[[Judgement], bool | str] = lambda found: found.verdict == truth or f"is {truth}"  # noqa: E731
+    judge: Callable[[Judgement], bool | str] = lambda judgement: judgement.verdict == truth or f"is {truth}"  # noqa: E731
     return replace(_case("validate", name, request, judge, reason="So the page says.", verdict=truth), chance=0.5)
 
 
 def _answer(made: _Case, name: str) -> RoleCase:
     request = OperatorView(made.task, findings=((made.step, str(made.value)),)).request("answer")
-    right: Callable[[Final], bool | str] = lambda found: made.right(found.answer)  # noqa: E731
+    right: Callable[[Final], bool | str] = lambda result: made.right(result.answer)  # noqa: E731
     return _case("answer", name, request, right, reason="It was found.", answer=str(made.value))

@@ -44,12 +44,12 @@ def is_weak(text: str) -> bool:
     return _WEAK.fullmatch(" ".join(text.split())) is not None
 
 
-def links_of(found: WebEvidence) -> list[str]:
+def links_of(evidence: WebEvidence) -> list[str]:
     """Addresses that pages and results name and that were not read, those of blacklisted sites left out."""
-    named = [one["address"] for _, results in found.searches for one in results]
-    named += [address for _, text in found.pages for address in _LINK.findall(text)]
-    read = {address for address, _ in found.pages}
-    return [one for one in dict.fromkeys(named) if one not in read and site(one) not in found.blacklist]
+    named = [texts["address"] for _, results in evidence.searches for texts in results]
+    named += [address for _, text in evidence.pages for address in _LINK.findall(text)]
+    read = {address for address, _ in evidence.pages}
+    return [name for name in dict.fromkeys(named) if name not in read and site(name) not in evidence.blacklist]
 
 
 def ending(task: str) -> Chain:
@@ -90,7 +90,9 @@ class Narrowing:
         except InvalidOutputError as error:
             self.tools.roles.count_malformed("propose", text, error)
             return ()
-        made = [Target(one.goal, one.kind, fields=((STEP, str(n)), ("replan", "0"))) for n, one in enumerate(steps, 1)]
+        made = [
+            Target(step.goal, step.kind, fields=((STEP, str(n)), ("replan", "0"))) for n, step in enumerate(steps, 1)
+        ]
         return (*made, *ending(self.task))
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
@@ -115,10 +117,10 @@ class Narrowing:
             self.tools.roles.count_malformed("realize", "", error)
             return Realized(None, f"the model's answer cannot be read: {error}", counts_if_none=True)
 
-    def _asked(self, at: MarkovState, found: WebEvidence | None) -> OperatorView:
+    def _asked(self, at: MarkovState, evidence: WebEvidence | None) -> OperatorView:
         step = f"Step {at.target.field(STEP)} ({at.target.kind}): {at.target.text}"
         findings = findings_of(at.state.certified, at.state.projected)
-        return OperatorView(self.task, found, step, findings, tuple(attempt.reason for attempt in at.attempts))
+        return OperatorView(self.task, evidence, step, findings, tuple(attempt.reason for attempt in at.attempts))
 
     async def _next(self, at: MarkovState) -> Call | None:
         """What is left to gather in this attempt, a search's best page first; None where nothing is."""
@@ -131,9 +133,12 @@ class Narrowing:
         key = request.fingerprint(f"{len(at.attempts)}")
         if key not in self.plans:
             self.plans[key] = await self.tools.ask(request, len(at.attempts))
-        best = [(SCRAPE, one["address"]) for _, results in fresh.searches for one in results[:1]]
-        tried = {found.call.symbol for found in state.got} | {failure.call.symbol for failure in state.failures}
-        for do, what in (*best, *((one.do, plain(one.what)) for one in parsed(Doings, self.plans[key]).actions)):
+        best = [(SCRAPE, texts["address"]) for _, results in fresh.searches for texts in results[:1]]
+        tried = {obtained.call.symbol for obtained in state.got} | {failure.call.symbol for failure in state.failures}
+        for do, what in (
+            *best,
+            *((action.do, plain(action.what)) for action in parsed(Doings, self.plans[key]).actions),
+        ):
             made = call(SEARCH, query=what) if do == SEARCH else call(SCRAPE, address=what)
             barred = do == SCRAPE and site(what) in every.blacklist
             afforded = at.state.remaining.get("lookups" if do == SEARCH else "scrapes", 1) > 0
@@ -144,11 +149,11 @@ class Narrowing:
     async def _finding(self, at: MarkovState) -> Realized:
         """The second phase: what the evidence says about the step, noted with its quotes."""
         every, step = gathered(at.state.projected), int(at.target.field(STEP))
-        found = parsed(StepFinding, await self.tools.ask(self._asked(at, every).request("realize"), len(at.attempts)))
+        finding = parsed(StepFinding, await self.tools.ask(self._asked(at, every).request("realize"), len(at.attempts)))
         attempt = 1 + sum(note.step == step for note in every.notes)
-        quotes = [{"address": plain(one.address), "quote": plain(one.quote)} for one in found.quotes]
-        whole = found.complete and attempt <= FORCED_AFTER
-        noted = call(NOTE, step=step, attempt=attempt, finding=plain(found.finding), quotes=quotes, complete=whole)
+        quotes = [{"address": plain(quote.address), "quote": plain(quote.quote)} for quote in finding.quotes]
+        whole = finding.complete and attempt <= FORCED_AFTER
+        noted = call(NOTE, step=step, attempt=attempt, finding=plain(finding.finding), quotes=quotes, complete=whole)
         return Realized(noted.text)
 
     async def _finalize(self, at: MarkovState) -> Realized:
@@ -198,17 +203,19 @@ class Narrowing:
 
     async def _judged(self, target: Target, every: WebEvidence) -> tuple[bool, str]:
         note = every.notes[-1]
-        earlier = {f"step {one.step}": one.marked for one in every.notes if one.step < note.step}
+        earlier = {
+            f"step {step_note.step}": step_note.marked for step_note in every.notes if step_note.step < note.step
+        }
         step = f"Step {note.step} ({target.kind}): {target.text}"
         quotes = "\n".join(f"- <{address}> {quote}" for address, quote in note.quotes) or "none"
         asked = OperatorView(self.task, every, step, tuple(earlier.items()))
         text = await self.tools.ask(asked.request("validate", f"Proposed finding: {note.marked}\nQuotes:\n{quotes}"))
         try:
-            found = parsed(Judgement, text)
+            judgement = parsed(Judgement, text)
         except InvalidOutputError as error:
             self.tools.roles.count_malformed("validate", text, error)
             return False, f"the verdict could not be read: {error}"
-        return found.verdict == "pass", found.reason or found.verdict
+        return judgement.verdict == "pass", judgement.reason or judgement.verdict
 
 
 class WebAdapter(ToolAdapter):

@@ -75,8 +75,8 @@ class _Prompt:
             at = rng.choice([*(self.address(other, fact) for other in self.places if other != name), ""])
         elif at not in self.shown:
             return None
-        found = read(self.program.kind, fact, self.pages.get(at, ""))
-        return None if found is None else (*found, at)
+        pair = read(self.program.kind, fact, self.pages.get(at, ""))
+        return None if pair is None else (*pair, at)
 
     def narrowed(self, rows: Rows, fact: str, number: int | None, err: bool) -> tuple[Rows, list[dict[str, str]]]:
         """Rows with a fact, those that meet a condition where one is meant, and the quotes."""
@@ -123,8 +123,8 @@ class _Prompt:
 
     def answer(self, rows: Rows) -> Any:
         """The answer; with an error one place short."""
-        found = self.program.answer(rows[:-1] if self.slip("answer") and len(rows) > 1 else rows)
-        return found if isinstance(found, str | int | float) else json.dumps(found)
+        answer = self.program.answer(rows[:-1] if self.slip("answer") and len(rows) > 1 else rows)
+        return answer if isinstance(answer, str | int | float) else json.dumps(answer)
 
     # --- SDP's steps ------------------------------------------------------------------------
 
@@ -139,8 +139,8 @@ class _Prompt:
     def certified(self) -> Rows:
         """The rows of the last certified finding."""
         _, mark, after = self.text.rpartition("Certified so far:")
-        found = _ROWS.findall(after.partition("\nStep ")[0]) if mark else []
-        return json.loads(found[-1]) if found else self.start() if self.program.name else []
+        matches = _ROWS.findall(after.partition("\nStep ")[0]) if mark else []
+        return json.loads(matches[-1]) if matches else self.start() if self.program.name else []
 
     def step(self) -> tuple[str, int | None]:
         """Fact and condition of the step that is asked about; no fact where candidates are collected."""

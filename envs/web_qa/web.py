@@ -82,11 +82,11 @@ class Web:
 
     def search(self, query: str) -> list[dict[str, str]]:
         """Search the web; gives titles, addresses and snippets, the best first."""
-        found = [self.pages[passage.id] for passage in self._index.search(query, RESULTS)]
-        if not found:
+        pages = [self.pages[passage.id] for passage in self._index.search(query, RESULTS)]
+        if not pages:
             raise ToolFailedError("nothing was found")
         asked = frozenset(words(query))
-        return [{"title": p.title, "address": p.address, "snippet": _snippet(p.text, asked)} for p in found]
+        return [{"title": p.title, "address": p.address, "snippet": _snippet(p.text, asked)} for p in pages]
 
     def scrape(self, address: str) -> str:
         """Read the page at an address, links included."""
@@ -101,7 +101,7 @@ class Web:
         """``search`` and ``scrape``; each is counted."""
         costs = {name: Fixed(Resources({kind: 1})) for name, kind in (("search", "lookups"), ("scrape", "scrapes"))}
         made = (self.search, self.scrape)
-        return Toolbox([make_tool(one, cost=costs[one.__name__], pure=True) for one in made])
+        return Toolbox([make_tool(function, cost=costs[function.__name__], pure=True) for function in made])
 
 
 def site(address: str) -> str:
@@ -112,7 +112,7 @@ def site(address: str) -> str:
 def _snippet(text: str, asked: frozenset[str]) -> str:
     """The sentence that shares most words with a query."""
     sentences = _SENTENCE.split(_LINK.sub(r"\1", text))
-    return max(sentences, key=lambda one: len(asked.intersection(words(one))))[:LONGEST_SNIPPET]
+    return max(sentences, key=lambda name: len(asked.intersection(words(name))))[:LONGEST_SNIPPET]
 
 
 def load_pages(folder: Path = DATA) -> tuple[WebPage, ...]:
@@ -121,16 +121,16 @@ def load_pages(folder: Path = DATA) -> tuple[WebPage, ...]:
     Raises:
         DataFileError: There is none, or a line is wrong.
     """
-    found: dict[str, WebPage] = {}
+    pages: dict[str, WebPage] = {}
     for file in sorted(folder.glob("pages*.jsonl")):
         for record in records_of_lines(file):
             blocked = "blocked" in record.fields and record.flag("blocked")
             page = WebPage(record.text("address"), record.text("title"), record.text("text"), blocked)
-            if found.setdefault(page.address, page) is not page:
+            if pages.setdefault(page.address, page) is not page:
                 raise record.wrong("address", f"{page.address} is the address of an earlier page; give each its own")
-    if not found:
+    if not pages:
         raise DataFileError(str(folder), "", "", "holds no pages; record them as pages.jsonl, one JSON object a line")
-    return tuple(found.values())
+    return tuple(pages.values())
 
 
 def load_tasks(file: Path) -> tuple[WebTask, ...]:
@@ -139,14 +139,14 @@ def load_tasks(file: Path) -> tuple[WebTask, ...]:
     Raises:
         DataFileError: It cannot be read; names line and field.
     """
-    found: dict[str, WebTask] = {}
+    mapping: dict[str, WebTask] = {}
     for record in records_of_lines(file):
         answer, difficulty, metadata = (
             record.text(name) if record.fields.get(name) else "" for name in ("answer", "difficulty", "metadata")
         )
         task = WebTask(record.text("id"), record.text("task"), answer, difficulty, metadata)
-        if found.setdefault(task.id, task) is not task:
+        if mapping.setdefault(task.id, task) is not task:
             raise record.wrong("id", f"{task.id} is the id of an earlier task; give each its own")
-    if not found:
+    if not mapping:
         raise DataFileError(str(file), "", "", "holds no tasks; give one JSON object a line")
-    return tuple(found.values())
+    return tuple(mapping.values())

@@ -30,16 +30,16 @@ def chains(graph: PlanGraph, start: str) -> list[Edges]:
         graph: The plan graph.
         start: Key of the current node.
     """
-    found: list[Edges] = []
+    edges: list[Edges] = []
     for plan in graph.plans:
         sources = [graph.edge(number).source for number in plan]
         if start in sources:
-            found.append(plan[sources.index(start) :])
+            edges.append(plan[sources.index(start) :])
             continue
-        before = next((head for head in found if sources and _at(graph, head, sources[0])), None)
+        before = next((head for head in edges if sources and _at(graph, head, sources[0])), None)
         if before is not None:
-            found.append(before[: _at(graph, before, sources[0])] + plan)
-    return found
+            edges.append(before[: _at(graph, before, sources[0])] + plan)
+    return edges
 
 
 def _at(graph: PlanGraph, path: Edges, node: str) -> int:
@@ -82,12 +82,12 @@ def offered(
     least = [path for weight in weights for node, path in _least(out, start, weight) if node in wanted]
     rng.shuffle(least)
     longest = max(map(len, [*plans, *least]), default=0)
-    found = dict.fromkeys(path for path in (*plans, *least) if len(path) <= moves)
+    mapping = dict.fromkeys(path for path in (*plans, *least) if len(path) <= moves)
     for path in _random(out, start, wanted, min(moves, longest), rng):
-        if len(found) >= PLENTY:
+        if len(mapping) >= PLENTY:
             break
-        found.setdefault(path)
-    chosen = [*found][:MOST]
+        mapping.setdefault(path)
+    chosen = [*mapping][:MOST]
     rng.shuffle(chosen)
     return chosen
 
@@ -131,11 +131,11 @@ def _random(
 def shown(graph: PlanGraph, paths: Sequence[Edges], kinds: Sequence[str]) -> list[OfferedPath]:
     """Paths with their scores and costs of the graph; nodes are numbered in the order in which they appear."""
     names: dict[str, str] = {}
-    found = []
+    offered_paths = []
     for path in paths:
         edges = [graph.edge(number) for number in path]
         nodes = [graph.attributes(edge.target) for edge in edges]
-        found.append(
+        offered_paths.append(
             OfferedPath(
                 actions=tuple(edge.action for edge in edges),
                 nodes=tuple(names.setdefault(edge.target, f"s{len(names) + 1}") for edge in edges),
@@ -145,4 +145,4 @@ def shown(graph: PlanGraph, paths: Sequence[Edges], kinds: Sequence[str]) -> lis
                 cost={kind: sum(edge.cost[kind] or 0 for edge in edges) for kind in kinds},
             )
         )
-    return found
+    return offered_paths

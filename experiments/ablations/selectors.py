@@ -49,10 +49,10 @@ class PlanSelector:
         asked = PathQuery(start, remaining, horizon, self._discount, graph.objective, any_end=any_end)
         for confidence, problem, ids in stages(graph, asked, cautious=self._cautious):
             solution = self._best(graph, plans, problem, ids, horizon)
-            found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
-            if reaches_goal(graph, found.path):
+            selection = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
+            if reaches_goal(graph, selection.path):
                 break
-        return found
+        return selection
 
     def _best(
         self, graph: PlanGraph, plans: Sequence[tuple[int, ...]], problem: PathProblem, ids: Sequence[int], horizon: int
@@ -62,11 +62,11 @@ class PlanSelector:
         ends = {*_ends(graph, problem, ids)}
         paths = [path for path in prefixes(graph, plans, ends) if len(path) <= horizon]
         moves = [tuple(index[number] for number in path) for path in paths if index.keys() >= {*path}]
-        fitting = [one for one in moves if _fits(problem, one)]
+        fitting = [numbers for numbers in moves if _fits(problem, numbers)]
         if not fitting:
             return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan fits")
         # max() keeps the first of equals.
-        return _solution(problem, max(fitting, key=lambda one: solvers.objective_of(problem, one)), self.name)
+        return _solution(problem, max(fitting, key=lambda numbers: solvers.objective_of(problem, numbers)), self.name)
 
 
 def _ends(graph: PlanGraph, problem: PathProblem, ids: Sequence[int]) -> list[str]:

@@ -121,8 +121,8 @@ async def measure(folder: Path, calls: int, parallel: int) -> dict[str, Any]:
         raise RuntimeError(f"the journal has {len(journal)} lines, not {expected}")
     return {
         "calls": calls,
-        "median_ms": {name: round(1000 * median(one), 3) for name, one in seconds.items()},
-        "p95_ms": {name: round(1000 * quantiles(one, n=20)[-1], 3) for name, one in seconds.items()},
+        "median_ms": {name: round(1000 * median(second), 3) for name, second in seconds.items()},
+        "p95_ms": {name: round(1000 * quantiles(second, n=20)[-1], 3) for name, second in seconds.items()},
         "ratio": round(median(seconds["gateway"]) / median(seconds["proxy"]), 3),
         "calls_a_second": rates,
     }
@@ -148,14 +148,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="a file for the numbers, as JSON")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(measure(Path(folder), args.calls, args.parallel))
-    for name, value in found["median_ms"].items():
-        rate = found["calls_a_second"].get(name)
+        mapping = asyncio.run(measure(Path(folder), args.calls, args.parallel))
+    for name, value in mapping["median_ms"].items():
+        rate = mapping["calls_a_second"].get(name)
         more = f", {rate} calls a second with {args.parallel} at once" if rate else ""
-        print(f"{name:8} median {value:8.3f} ms, 95 % within {found['p95_ms'][name]:8.3f} ms{more}")
-    print(f"gateway / proxy: {found['ratio']} (n = {found['calls']} calls each)")
+        print(f"{name:8} median {value:8.3f} ms, 95 % within {mapping['p95_ms'][name]:8.3f} ms{more}")
+    print(f"gateway / proxy: {mapping['ratio']} (n = {mapping['calls']} calls each)")
     if args.out is not None:
-        args.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        args.out.write_text(json.dumps(mapping, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

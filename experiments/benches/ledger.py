@@ -94,8 +94,8 @@ class Play:
         while self._queue or self._waiting:
             if not self._queue:
                 waiting, self._waiting = self._waiting, []
-                for one in waiting:
-                    self._push(now, one)
+                for numbers in waiting:
+                    self._push(now, numbers)
                 self._stuck = True
             now, _, stream = heapq.heappop(self._queue)
             seconds = next(stream, None)
@@ -140,11 +140,11 @@ class Play:
         """The amount that is held; 0 where none is."""
         wanted = WORST // PARTS if self._way == "and grow" else WORST
         while True:
-            found = self._store.reserve(HoldRequest(id, "org", {"usd": wanted}))
-            if not isinstance(found, Refused):
+            held = self._store.reserve(HoldRequest(id, "org", {"usd": wanted}))
+            if not isinstance(held, Refused):
                 return wanted
-            if self._way in ("and fit", "and grow") and found.left >= call.cost // 4 and self._stuck:
-                wanted = found.left
+            if self._way in ("and fit", "and grow") and held.left >= call.cost // 4 and self._stuck:
+                wanted = held.left
                 continue
             if self._way == "reserve the maximum" or self._stuck:
                 return 0
@@ -161,13 +161,13 @@ class Play:
         for part in range(1, PARTS + 1):
             due = call.cost * part // PARTS
             while due > held:
-                found = self._store.grow(id, {"usd": min(WORST, held + WORST // PARTS)})
-                if not isinstance(found, Refused):
+                refused = self._store.grow(id, {"usd": min(WORST, held + WORST // PARTS)})
+                if not isinstance(refused, Refused):
                     held = min(WORST, held + WORST // PARTS)
                     continue
-                if found.left and due <= held + found.left:
-                    self._store.grow(id, {"usd": held + found.left})
-                    held += found.left
+                if refused.left and due <= held + refused.left:
+                    self._store.grow(id, {"usd": held + refused.left})
+                    held += refused.left
                     continue
                 if self._stuck:
                     return used
@@ -190,23 +190,23 @@ def at_the_cap(folder: Path) -> list[dict[str, object]]:
     """The figures of each way, means over seeds."""
     rows: list[dict[str, object]] = []
     for way in WAYS:
-        found = []
+        outcomes = []
         for seed in range(SEEDS):
             file = folder / "cap.ledger"
             file.unlink(missing_ok=True)
             store = FileStore(file, clock())
             store.set_cap(Cap("org", "usd", CAP), "bench", "")
-            found.append(Play(drawn(seed), store, way).run())
+            outcomes.append(Play(drawn(seed), store, way).run())
             store.close()
         rows.append(
             {
                 "way": way,
-                "overspend": f"{fmean(one.overspend for one in found):.1%}",
-                "most": f"{max(one.overspend for one in found):.1%}",
-                "used": f"{fmean(one.used for one in found):.1%}",
-                "least": f"{min(one.used for one in found):.1%}",
-                "refused": f"{fmean(one.refused for one in found):.0f}",
-                "falsely": f"{fmean(one.falsely for one in found):.1f}",
+                "overspend": f"{fmean(outcome.overspend for outcome in outcomes):.1%}",
+                "most": f"{max(outcome.overspend for outcome in outcomes):.1%}",
+                "used": f"{fmean(outcome.used for outcome in outcomes):.1%}",
+                "least": f"{min(outcome.used for outcome in outcomes):.1%}",
+                "refused": f"{fmean(outcome.refused for outcome in outcomes):.0f}",
+                "falsely": f"{fmean(outcome.falsely for outcome in outcomes):.1f}",
             }
         )
         print(rows[-1], flush=True)
@@ -302,7 +302,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found: dict[str, list[dict[str, object]]] = {"cap": at_the_cap(folder), "speed": [], "size": [], "programs": []}
+        values: dict[str, list[dict[str, object]]] = {
+            "cap": at_the_cap(folder),
+            "speed": [],
+            "size": [],
+            "programs": [],
+        }
         for clients in (1, 16, 64):
             stores: list[tuple[str, Callable[[], LedgerStore], int]] = [
                 ("file", lambda: FileStore(folder / "speed.ledger"), 640)
@@ -310,16 +315,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.url:
                 stores.append(("PostgreSQL", lambda: open_store(args.url), 6400))
             for store, make, pairs in stores:
-                found["speed"].append({"store": store, **speed(make, clients, pairs)})
-                print(found["speed"][-1], flush=True)
+                values["speed"].append({"store": store, **speed(make, clients, pairs)})
+                print(values["speed"][-1], flush=True)
         for levels, labels in ((1, 0), (2, 0), (4, 0), (8, 0), (4, 1), (4, 4)):
             for store, make, _ in stores:
-                found["size"].append({"store": store, **of_size(make, levels, labels)})
-                print(found["size"][-1], flush=True)
+                values["size"].append({"store": store, **of_size(make, levels, labels)})
+                print(values["size"][-1], flush=True)
         for programs in (1, 2, 4, 8) if args.url else ():
-            found["programs"].append(of_programs(args.url, programs))
-            print(found["programs"][-1], flush=True)
-    args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            values["programs"].append(of_programs(args.url, programs))
+            print(values["programs"][-1], flush=True)
+    args.out.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -157,13 +157,15 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def overhead(proxies: dict[str, Server], calls: int, kind: str) -> list[dict[str, Any]]:
     """Milliseconds of a call by each way, and beside the first one."""
-    connections = {name: http.client.HTTPConnection(one.url.removeprefix("http://")) for name, one in proxies.items()}
+    connections = {
+        name: http.client.HTTPConnection(server.url.removeprefix("http://")) for name, server in proxies.items()
+    }
     seconds: dict[str, list[float]] = {name: [] for name in proxies}
     text = "Where is the ball? tokens=20"
     used: dict[str, float] = {}
     for number in range(-WARM, calls):
         if number == 0:
-            used = {name: one.cpu() for name, one in proxies.items()}
+            used = {name: server.cpu() for name, server in proxies.items()}
         body = {"model": "model", "messages": [{"role": "user", "content": f"{text} {number}"}], "max_tokens": 20}
         for name, connection in random.sample(sorted(connections.items()), len(connections)):
             raw = json.dumps({**body, **KINDS[kind]})
@@ -179,18 +181,18 @@ def overhead(proxies: dict[str, Server], calls: int, kind: str) -> list[dict[str
             if number >= 0:
                 seconds[name].append(1000 * took)
     first = next(iter(seconds.values()))
-    cpu = {name: (one.cpu() - used[name]) / calls for name, one in proxies.items()}
+    cpu = {name: (server.cpu() - used[name]) / calls for name, server in proxies.items()}
     return [
         {
             "kind": kind,
             "way": name,
             "calls": calls,
-            "median": f"{median(one):.1f} ms",
-            "p95": f"{quantiles(one, n=20)[-1]:.1f} ms",
-            "more": f"{median(one) - median(first):.1f} ms",
+            "median": f"{median(second):.1f} ms",
+            "p95": f"{quantiles(second, n=20)[-1]:.1f} ms",
+            "more": f"{median(second) - median(first):.1f} ms",
             "cpu": f"{cpu[name]:.1f} ms",
         }
-        for name, one in seconds.items()
+        for name, second in seconds.items()
     ]
 
 
@@ -240,23 +242,23 @@ async def at_the_cap(url: str, upstream: str, seed: int) -> dict[str, float]:
 
         await asyncio.gather(*(stream(calls) for calls in drawn(seed)))
     seen = httpx.get(f"{upstream}/seen").json()
-    spent = sum(one["written"] for one in seen) * PRICE
+    spent = sum(item["written"] for item in seen) * PRICE
     if said:
         raise RuntimeError(f"{url} answers {said[0]}")
     return {"spent": spent, "calls": len(seen), "refused": len(refused)}
 
 
-def row(way: str, found: Sequence[dict[str, float]]) -> dict[str, Any]:
+def row(way: str, numbers: Sequence[dict[str, float]]) -> dict[str, Any]:
     """The figures of a way."""
     return {
         "way": way,
-        "seeds": len(found),
-        "overspend": f"{fmean(max(0, one['spent'] - CAP) / CAP for one in found):.1%}",
-        "most": f"{max(max(0, one['spent'] - CAP) / CAP for one in found):.1%}",
-        "used": f"{fmean(min(one['spent'], CAP) / CAP for one in found):.1%}",
-        "least": f"{min(min(one['spent'], CAP) / CAP for one in found):.1%}",
-        "answered": f"{fmean(one['calls'] for one in found):.0f}",
-        "refused": f"{fmean(one['refused'] for one in found):.0f}",
+        "seeds": len(numbers),
+        "overspend": f"{fmean(max(0, shares['spent'] - CAP) / CAP for shares in numbers):.1%}",
+        "most": f"{max(max(0, shares['spent'] - CAP) / CAP for shares in numbers):.1%}",
+        "used": f"{fmean(min(shares['spent'], CAP) / CAP for shares in numbers):.1%}",
+        "least": f"{min(min(shares['spent'], CAP) / CAP for shares in numbers):.1%}",
+        "answered": f"{fmean(shares['calls'] for shares in numbers):.0f}",
+        "refused": f"{fmean(shares['refused'] for shares in numbers):.0f}",
     }
 
 
@@ -269,7 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, help="a JSON file")
     args = parser.parse_args(argv)
-    found: dict[str, Any] = {"version": _version(args.python), "overhead": [], "cap": []}
+    values: dict[str, Any] = {"version": _version(args.python), "overhead": [], "cap": []}
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         upstream = stack.enter_context(provider(args.python, folder))
@@ -281,25 +283,25 @@ def main(argv: Sequence[str] | None = None) -> int:
                     for way, ledger in {"without": None, **ledgers}.items()
                 }
                 for kind in KINDS:
-                    found["overhead"] += overhead(proxies, args.calls, kind)
-                    found["sync_ms"] = sync_ms(folder)
-                print(*found["overhead"], f"sync {found['sync_ms']} ms", f"load {os.getloadavg()[0]:.1f}", sep="\n")
+                    values["overhead"] += overhead(proxies, args.calls, kind)
+                    values["sync_ms"] = sync_ms(folder)
+                print(*values["overhead"], f"sync {values['sync_ms']} ms", f"load {os.getloadavg()[0]:.1f}", sep="\n")
         for way, rule in (("refuse", 0), ("wait", 60)) if args.seeds else ():
             ledger = f"file://{folder}/{way}.ledger"
             if rule:
                 with closing(open_store(ledger)) as store:
                     store.set_rule(Rule("bench", "wait", rule), "bench", "")
-            with proxy(args.python, folder / f"cap {way}", upstream, ledger) as one:
-                runs = [asyncio.run(at_the_cap(one.url, upstream, seed)) for seed in range(args.seeds)]
-            found["cap"].append(row(f"plug-in, {way}", runs))
-            print(found["cap"][-1], flush=True)
+            with proxy(args.python, folder / f"cap {way}", upstream, ledger) as server:
+                runs = [asyncio.run(at_the_cap(server.url, upstream, seed)) for seed in range(args.seeds)]
+            values["cap"].append(row(f"plug-in, {way}", runs))
+            print(values["cap"][-1], flush=True)
         if args.seeds:
-            with proxy(args.python, folder / "own", upstream, None, CAP) as one:
-                runs = [asyncio.run(at_the_cap(one.url, upstream, seed)) for seed in range(args.seeds)]
-            found["cap"].append(row("LiteLLM's own budget", runs))
-            print(found["cap"][-1], flush=True)
+            with proxy(args.python, folder / "own", upstream, None, CAP) as server:
+                runs = [asyncio.run(at_the_cap(server.url, upstream, seed)) for seed in range(args.seeds)]
+            values["cap"].append(row("LiteLLM's own budget", runs))
+            print(values["cap"][-1], flush=True)
     if args.out is not None:
-        args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        args.out.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

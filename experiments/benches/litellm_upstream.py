@@ -74,8 +74,8 @@ def chat(answer: Answer) -> tuple[dict[str, Any], Callable[[int], Any], list[Any
 
     def piece(count: int) -> Any:
         delta = {"tool_calls": [{"index": 0, **call}]} if answer.tool else {"content": "word " * count}
-        one = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None}
-        return {"object": "chat.completion.chunk", **base, "choices": [one]}
+        mapping = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None}
+        return {"object": "chat.completion.chunk", **base, "choices": [mapping]}
 
     last = {"object": "chat.completion.chunk", **base, "choices": [{"index": 0, "delta": {}, "finish_reason": end}]}
     asks = (answer.body.get("stream_options") or {}).get("include_usage")
@@ -180,8 +180,8 @@ async def app(scope: dict[str, Any], receive: Any, send: Callable[[Any], Awaitab
         event = await receive()
         raw, more = raw + event.get("body", b""), event.get("more_body", False)
     if scope["path"] == "/seen":
-        found, seen[:] = list(seen), []
-        await _send(send, 200, [json.dumps(found).encode()])
+        result, seen[:] = list(seen), []
+        await _send(send, 200, [json.dumps(result).encode()])
         return
     name = scope["path"].removeprefix("/v1/")
     answer = Answer(name, json.loads(raw or b"{}"))

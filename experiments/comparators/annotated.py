@@ -30,7 +30,7 @@ class AnnotatedPlan(NamedTuple):
 
     def share(self, remaining: Mapping[str, int]) -> float:
         """The greatest share that its worst case takes of what is left of a budget; more than 1 does not fit."""
-        cost = {kind: sum(one.get(kind, 0) for one in self.costs) for kind in remaining}
+        cost = {kind: sum(numbers.get(kind, 0) for numbers in self.costs) for kind in remaining}
         return max((cost[kind] / left if left else cost[kind] for kind, left in remaining.items()), default=0.0)
 
     def rest(self) -> AnnotatedPlan:
@@ -44,25 +44,25 @@ async def annotate(
     """The distinct plans as far as they are valid; none that is not at all."""
     distinct = [plan for plan in dict.fromkeys(map(tuple, plans)) if plan]
     rollouts = await world_model.rollout([(episode.state, plan) for plan in distinct])
-    found = []
+    annotated_plans = []
     for plan, predictions in zip(distinct, rollouts, strict=True):
-        states = [one.state for one in predictions if one.state is not None]
+        states = [prediction.state for prediction in predictions if prediction.state is not None]
         if states:
             [score] = await scorer.score([states[-1]], episode.remaining())
             success = _success(predictions, score.mean) if len(states) == len(plan) else LEAST
-            found.append(_annotated(episode, plan, states, success))
-    return found
+            annotated_plans.append(_annotated(episode, plan, states, success))
+    return annotated_plans
 
 
 def _success(predictions: Sequence[Prediction], score: float) -> float:
     success = max(LEAST, (1 + score) / 2)
-    for one in predictions:
-        success *= one.confidence
+    for prediction in predictions:
+        success *= prediction.confidence
     return max(LEAST, success)
 
 
 def _annotated(episode: Episode, plan: Sequence[Action], states: Sequence[State], success: float) -> AnnotatedPlan:
     domain, before = episode.env.domain, [episode.state, *states]
     worst: list[Resources] = [domain.cost(state, action) for state, action in zip(before[:-1], plan, strict=False)]
-    costs = [{kind: amount or 0 for kind, amount in one.items()} for one in worst]
+    costs = [{kind: amount or 0 for kind, amount in resources.items()} for resources in worst]
     return AnnotatedPlan(plan[: len(states)], costs, [domain.key(state) for state in states], success)

@@ -58,10 +58,10 @@ class IntentAgent(LmAgent):
 def safest(intentions: Sequence[AnnotatedPlan], remaining: Mapping[str, int]) -> AnnotatedPlan:
     """The likeliest of those whose cost over their chance fits; where none fits, that of the least risk."""
 
-    def risk(one: AnnotatedPlan) -> float:
-        return one.share(remaining) / one.success
+    def risk(annotated_plan: AnnotatedPlan) -> float:
+        return annotated_plan.share(remaining) / annotated_plan.success
 
-    fitting = [one for one in intentions if risk(one) <= 1]
+    fitting = [intention for intention in intentions if risk(intention) <= 1]
     if not fitting:
         return min(intentions, key=risk)
-    return max(fitting, key=lambda one: (one.success, -risk(one)))
+    return max(fitting, key=lambda plan: (plan.success, -risk(plan)))

@@ -84,10 +84,12 @@ def add(results: Path, names: Collection[str], how: str) -> list[Entry]:
 def check(results: Path) -> list[Difference]:
     """What is not as it was anchored: episodes, the register, and the chain itself."""
     entries = read(results)
-    found, previous = [], ""
+    differences, previous = [], ""
     for i, entry in enumerate(entries):
         if entry["previous"] != previous:
-            found.append(Difference(FILE, entry["what"], f"entry {i + 1}", "previous", entry["previous"], previous))
+            differences.append(
+                Difference(FILE, entry["what"], f"entry {i + 1}", "previous", entry["previous"], previous)
+            )
         previous = register.digest(entry)
     last: dict[str, Files] = {entry["what"]: entry["files"] for entry in entries}
     present: Files = {}
@@ -95,13 +97,13 @@ def check(results: Path) -> list[Difference]:
         now, then = _files(results, name), last.get(name, {})
         present |= now
         for file in sorted({*now, *then}):
-            found += _differences(results, file, then.get(file, {}), now.get(file, {}))
+            differences += _differences(results, file, then.get(file, {}), now.get(file, {}))
     runs, anchored = _runs(results), {digest for entry in entries for digest in entry["runs"]}
     for digest in sorted({*anchored} ^ {*runs}):
         study = runs[digest]["study"] if digest in runs else ""
         which = f"entry {digest}"
-        found.append(Difference(register.COPY, study, which, "", *_either(digest in runs, digest in anchored)))
-    return [*found, *_miscounted(present, runs.values())]
+        differences.append(Difference(register.COPY, study, which, "", *_either(digest in runs, digest in anchored)))
+    return [*differences, *_miscounted(present, runs.values())]
 
 
 def _names(results: Path) -> set[str]:
@@ -127,23 +129,23 @@ def _groups(file: Path) -> dict[str, Group]:
         whole = read_json(file, Any) if file.suffix == ".json" else read_text(file)
         return {"": [0, 1, register.digest(whole), ""]}
     rows, meta = episodes.read_rows(file)
-    found: dict[str, Group] = {"settings": [0, 1, register.digest(meta), ""]}
+    groups: dict[str, Group] = {"settings": [0, 1, register.digest(meta), ""]}
     for name, mine in _grouped(rows).items():
         digests = [digest for digest, _ in mine]
         solved = sum(bool(row.get("success")) for _, row in mine)
-        found[name] = [solved, len(mine), register.digest(sorted(digests)), "".join(one[0] for one in digests)]
-    return found
+        groups[name] = [solved, len(mine), register.digest(sorted(digests)), "".join(text[0] for text in digests)]
+    return groups
 
 
 def _grouped(rows: Sequence[episodes.Row]) -> dict[str, list[tuple[str, episodes.Row]]]:
     """Rows with their digests by configuration, in the order of tasks and repeats."""
-    found: dict[str, list[tuple[str, episodes.Row]]] = {}
+    texts: dict[str, list[tuple[str, episodes.Row]]] = {}
     for row in rows:
         name = SEPARATOR.join(row[part] for part in episodes.NAMED[:3]) if "setting" in row else "rows"
-        found.setdefault(name, []).append((register.digest(row), row))
-    for mine in found.values():
+        texts.setdefault(name, []).append((register.digest(row), row))
+    for mine in texts.values():
         mine.sort(key=lambda held: (*(str(held[1].get(name)) for name in episodes.NAMED), held[0]))
-    return found
+    return texts
 
 
 def _differences(results: Path, file: str, then: Mapping[str, Group], now: Mapping[str, Group]) -> Iterator[Difference]:
@@ -185,7 +187,7 @@ def _miscounted(present: Files, runs: Iterable[Mapping[str, Any]]) -> Iterator[D
             for run in runs
             if run["study"] == study and run["complete"] and run["solved"] and file.endswith(episodes.FILE)
         ]
-        nearest = min(([one for one in run if one[1] != one[2]] for run in wrong), key=len, default=[])
+        nearest = min(([pair for pair in run if pair[1] != pair[2]] for run in wrong), key=len, default=[])
         for name, listed, counted in nearest:
             said, here = (" of ".join(map(str, n)) for n in (listed, counted))
             yield Difference(register.COPY, study, name, "solved", said, here)

@@ -95,8 +95,8 @@ def main(
                 workers=args.workers,
             )
         files = write_report(args.out, experiment.title, sections_of(experiment, measured))
-        found = results_table(measured)
-        print(table(found.head, found.rows))
+        result = results_table(measured)
+        print(table(result.head, result.rows))
         if args.publish:
             published = publish(experiment, measured, args.publish)
             print(f"published: {', '.join(str(path) for path in published)}")

@@ -43,7 +43,7 @@ def differences(file: str, published: str, recomputed: str) -> list[Difference]:
         published: What it holds.
         recomputed: What it should hold.
     """
-    return [Difference(file, *found) for found in _markdown(published, recomputed)]
+    return [Difference(file, *pair) for pair in _markdown(published, recomputed)]
 
 
 def _markdown(published: str, recomputed: str) -> Iterator[tuple[str, str, str, str, str]]:

@@ -71,8 +71,8 @@ def computed_again(folder: Path, report: str) -> str:
     """
     file = folder / report
     chapters = read_text(file).split("\n## ")
-    for found in sorted(folder.rglob(episodes.FILE)):
-        measured, about = episodes.read(found)
+    for path in sorted(folder.rglob(episodes.FILE)):
+        measured, about = episodes.read(path)
         at = next(i for i, chapter in enumerate(chapters) if re.search(rf"{about['module']}[` ]", chapter))
         pairs = [
             (row["levels"], row["model"].strip("`"), row["method"], row["minus"])

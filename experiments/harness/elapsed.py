@@ -40,16 +40,16 @@ def stopwatch(directory: RunDirectory, workers: str = "1") -> Iterator[None]:
             replace_file(file_of(directory), json.dumps([*sittings(directory), sitting]) + "\n")
 
 
-def in_all(found: list[dict[str, Any]]) -> str:
+def in_all(values: list[dict[str, Any]]) -> str:
     """A sentence on the time so far; empty where none is known.
 
     Args:
-        found: What :func:`sittings` gives.
+        values: What :func:`sittings` gives.
     """
-    if not found:
+    if not values:
         return ""
-    seconds, episodes = (sum(sitting[key] for sitting in found) for key in ("seconds", "episodes"))
-    machines = {(sitting["cores"], sitting["workers"]) for sitting in found if "cores" in sitting}
+    seconds, episodes = (sum(sitting[key] for sitting in values) for key in ("seconds", "episodes"))
+    machines = {(sitting["cores"], sitting["workers"]) for sitting in values if "cores" in sitting}
     on = " and ".join(_machine(cores, workers) for cores, workers in sorted(machines))
     took = f"Took {seconds:.0f} s on {on}" if on else f"Took {seconds:.0f} s"
     return f"{took} for {episodes:.0f} episodes, those copied from other runs included."

@@ -112,7 +112,7 @@ def _rows(measured: Measured, records: Sequence[Record]) -> Iterable[Row]:
             if name in SUMMED:
                 row[name] = sum(value.values())
             elif isinstance(value, Mapping):
-                row |= {f"{name}.{key}": one for key, one in value.items()}
+                row |= {f"{name}.{key}": item for key, item in value.items()}
             else:
                 row[name] = value
         held = measured.notes.get((record["cell"], record["digest"], record["repeat"]), {})

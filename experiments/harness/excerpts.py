@@ -59,13 +59,13 @@ def text(name: str, results: Path = RESULTS, file: Path = FILE) -> str:
         ExcerptError: Its source has no rows for it, or no field that a cell shows.
     """
     spec = declared(file)[name]
-    found = [record for record in _records(spec, results) if _wanted(record, spec.get("where", {}))]
-    if not found:
+    records = [record for record in _records(spec, results) if _wanted(record, spec.get("where", {}))]
+    if not records:
         raise ExcerptError(f"table {name}: {spec['source']} has no rows for it")
     groups: dict[str, list[Record]] = {}
-    for i, record in enumerate(found):
+    for i, record in enumerate(records):
         groups.setdefault(_cell(spec.get("by", str(i)), record), []).append(record)
-    across = list(dict.fromkeys(_cell(spec["across"], record) for record in found)) if "across" in spec else []
+    across = list(dict.fromkeys(_cell(spec["across"], record) for record in records)) if "across" in spec else []
     added = spec.get("add", ())
     rows = []
     for members in groups.values():
@@ -75,7 +75,7 @@ def text(name: str, results: Path = RESULTS, file: Path = FILE) -> str:
         at = {place: _together(those, added) for place, those in cells.items()}
         rows.append(_together(members, added) | {"at": at})
     head, body = _lines(spec, rows, across)
-    note = [_cell(spec["note"], _together(found, added)), ""] if "note" in spec else []
+    note = [_cell(spec["note"], _together(records, added)), ""] if "note" in spec else []
     return "\n".join([table(head, body), "", *note])
 
 
@@ -110,9 +110,9 @@ def _wanted(record: Record, where: Mapping[str, Any]) -> bool:
 def _together(records: Sequence[Record], added: Sequence[str]) -> dict[str, Any]:
     """Records that are shown as one: some numbers are added up, of the rest is kept what all have alike."""
     first, *rest = records
-    alike = {key: value for key, value in first.items() if all(one.get(key) == value for one in rest)}
-    some = [key for key in ("count", *added) if any(key in one for one in records)]
-    return alike | {key: sum(one.get(key, 0) for one in records) for key in some}
+    alike = {key: value for key, value in first.items() if all(mapping.get(key) == value for mapping in rest)}
+    some = [key for key in ("count", *added) if any(key in record for record in records)]
+    return alike | {key: sum(record.get(key, 0) for record in records) for key in some}
 
 
 def _records(spec: Mapping[str, Any], results: Path) -> Iterator[dict[str, Any]]:
@@ -121,8 +121,8 @@ def _records(spec: Mapping[str, Any], results: Path) -> Iterator[dict[str, Any]]
     for source in sources:
         for path in [spec["rows"]] if isinstance(spec["rows"], str) else spec["rows"]:
             read = _of_report if source.endswith(".md") else _of_json
-            for found in read(results / source, path):
-                record = {"source": source, "count": 1} | found
+            for mapping in read(results / source, path):
+                record = {"source": source, "count": 1} | mapping
                 said = {key: names for key, names in spec.get("say", {}).items() if key in record}
                 yield record | {key: names.get(record[key], record[key]) for key, names in said.items()}
 
@@ -136,18 +136,22 @@ def _of_json(file: Path, path: str) -> Iterator[dict[str, Any]]:
             return
         named = held if isinstance(held, dict) else dict(enumerate(held))
         for key in named if keys[0] == EACH else [keys[0]]:
-            one = named[key]
-            plain = {k: v for k, v in one.items() if not isinstance(v, list | dict)} if isinstance(one, dict) else {}
-            yield from walk(one, keys[1:], above | {"key": key} | plain)
+            mapping = named[key]
+            plain = (
+                {k: v for k, v in mapping.items() if not isinstance(v, list | dict)}
+                if isinstance(mapping, dict)
+                else {}
+            )
+            yield from walk(mapping, keys[1:], above | {"key": key} | plain)
 
     yield from walk(read_json(file, dict[str, Any]), path.split(".") if path else [], {})
 
 
 def _of_report(file: Path, heading: str) -> list[dict[str, Any]]:
-    found = rows_of(read_text(file), heading)
-    if not found:
+    rows = rows_of(read_text(file), heading)
+    if not rows:
         raise ExcerptError(f"{file} has no table under the heading {heading!r}")
-    return found
+    return rows
 
 
 def rows_of(report: str, heading: str) -> list[dict[str, Any]]:

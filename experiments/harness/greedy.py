@@ -32,8 +32,8 @@ def best_that_fits(
     made = parse(action)
     if made.kind == ANSWER:
         return action
-    kept = sum((_cheapest(env, one) for one in rest), Resources({"steps": 0 if rest else 1}))
-    for tool in sorted(env.domain.toolbox.of_kind(made.kind), key=lambda one: one.quality or 1.0, reverse=True):
+    kept = sum((_cheapest(env, name) for name in rest), Resources({"steps": 0 if rest else 1}))
+    for tool in sorted(env.domain.toolbox.of_kind(made.kind), key=lambda item: item.quality or 1.0, reverse=True):
         worst = tool.worst + kept
         if all((count := worst[kind]) is not None and count <= amount for kind, amount in left.items()):
             return replace(made, variant=tool.variant).text
@@ -45,7 +45,12 @@ def _cheapest(env: ToolEnvironment, action: Action) -> Resources:
     if kind == ANSWER:
         return Resources({"steps": 1})
     worst = [tool.worst for tool in env.domain.toolbox.of_kind(kind)]
-    return Resources({name: min(one[name] or 0 for one in worst) for name in {name for one in worst for name in one}})
+    return Resources(
+        {
+            name: min(resources[name] or 0 for resources in worst)
+            for name in {name for resources in worst for name in resources}
+        }
+    )
 
 
 class _GreedyActor:

@@ -157,8 +157,8 @@ def plugin_of(environment: str) -> EnvironmentPlugin:
     Raises:
         UnknownNameError: There is none of that name.
     """
-    found: EnvironmentPlugin = load("tape.environments", environment)
-    return found
+    plugin: EnvironmentPlugin = load("tape.environments", environment)
+    return plugin
 
 
 def agent_class(name: str) -> type[Agent]:
@@ -167,8 +167,8 @@ def agent_class(name: str) -> type[Agent]:
     Raises:
         UnknownNameError: There is none of that name.
     """
-    found: type[Agent] = load("tape.agents", name)
-    return found
+    agent: type[Agent] = load("tape.agents", name)
+    return agent
 
 
 def own_options(

@@ -152,8 +152,8 @@ class Measured:
         if name not in held:
             self._require(f"note {name!r} of episodes")
             held[name] = find()
-        found: T = held[name]
-        return found
+        item: T = held[name]
+        return item
 
     def rows(self, name: str, find: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
         """What a table takes from anywhere but the episodes, as rows that are published with these.
@@ -178,7 +178,7 @@ class Measured:
         """Episodes asked for and not played yet, as far as the tasks seen so far show."""
         missing = 0
         for setting in self.settings():
-            mine = {name: found for name, found in self.records.items() if split(name)[0] == setting}
-            levels = max(len({record["digest"] for record in found}) for found in mine.values())
-            missing += sum(max(1, levels) * self.specs[name].repeats - len(found) for name, found in mine.items())
+            mine = {name: result for name, result in self.records.items() if split(name)[0] == setting}
+            levels = max(len({record["digest"] for record in result}) for result in mine.values())
+            missing += sum(max(1, levels) * self.specs[name].repeats - len(result) for name, result in mine.items())
         return missing

@@ -37,12 +37,12 @@ class Method:
 
 def merged(first: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
     """Both settings, the second ones over the first; mappings within them are merged, not replaced."""
-    found = dict(first)
+    mapping = dict(first)
     for name, value in then.items():
-        held = found.get(name)
+        held = mapping.get(name)
         both = isinstance(held, Mapping) and isinstance(value, Mapping)
-        found[name] = merged(held, value) if both else value
-    return found
+        mapping[name] = merged(held, value) if both else value
+    return mapping
 
 
 PAPER = Method("TAPE (paper)", "tape", {"ablations": changed(ablations.PAPER)})

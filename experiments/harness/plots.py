@@ -157,20 +157,20 @@ def _lines(plot: Plot, plt: Any) -> Any:
         shift = 0.011 * wide
         ends = []
         for number, series in enumerate(panel.series):
-            found = [(x, v) for x, v in zip(series.xs, series.values, strict=True) if v is not None]
-            if not found:
+            pairs = [(x, v) for x, v in zip(series.xs, series.values, strict=True) if v is not None]
+            if not pairs:
                 continue
             # Shifted a little, so that intervals at the same position can be distinguished.
-            xs = [x + (number - (len(panel.series) - 1) / 2) * shift for x, _ in found]
+            xs = [x + (number - (len(panel.series) - 1) / 2) * shift for x, _ in pairs]
             strong = series.role == "strong"
             style = {"color": STRONG if strong else "#555555", "linewidth": 2.0 if strong else 1.0}
             axes.plot(
-                xs, [v.at for _, v in found], marker=_marker(series, number), markersize=5,
+                xs, [v.at for _, v in pairs], marker=_marker(series, number), markersize=5,
                 markerfacecolor=STRONG if strong else "white", zorder=4 if strong else 3,
                 linestyle="-" if strong else DASHES[number % len(DASHES)], **style,
             )  # fmt: skip
-            axes.vlines(xs, [v.low for _, v in found], [v.high for _, v in found], color=style["color"], linewidth=0.8)
-            ends.append((xs[-1], found[-1][1].at, series, _marker(series, number)))
+            axes.vlines(xs, [v.low for _, v in pairs], [v.high for _, v in pairs], color=style["color"], linewidth=0.8)
+            ends.append((xs[-1], pairs[-1][1].at, series, _marker(series, number)))
         axes.set_xlim(low - 0.06 * wide, low + 1.7 * wide)
         axes.set_ylim(-0.02 * top, 1.04 * top)
         _name(axes, ends, low + 1.1 * wide, top)

@@ -104,7 +104,7 @@ def check(results: Path) -> list[Difference]:
     Raises:
         MissingExtraError: pyarrow is not installed.
     """
-    found: list[Difference] = []
+    result: list[Difference] = []
     derived: dict[str, str] = {}
     makers: list[tuple[str, Callable[[], Texts]]] = [
         (file.parent.name, partial(derive, file)) for file in _standard(results)
@@ -119,16 +119,16 @@ def check(results: Path) -> list[Difference]:
         try:
             derived |= {f"{name}/{path}": text for path, text in texts().items()}
         except RunDirectoryError as error:
-            found.append(_missing(f"{name}/{REPORT}", str(error)))
+            result.append(_missing(f"{name}/{REPORT}", str(error)))
     for name, text in derived.items():
         path = results / name
         if path.is_file():
-            found += differences(name, path.read_text(encoding="utf-8"), text)
+            result += differences(name, path.read_text(encoding="utf-8"), text)
         else:
-            found.append(Difference(name, "", "", "", "no such file", "a file"))
-    known = {*derived, *KEPT, *(difference.file for difference in found)}
+            result.append(Difference(name, "", "", "", "no such file", "a file"))
+    known = {*derived, *KEPT, *(difference.file for difference in result)}
     why = "no published episodes that it follows from; play the study with --publish"
-    return [*found, *(_missing(name, why) for name in _texts(results) if name not in known)]
+    return [*result, *(_missing(name, why) for name in _texts(results) if name not in known)]
 
 
 def derive(file: Path) -> Texts:
@@ -157,7 +157,7 @@ def of(file: Path) -> tuple[Experiment, Measured]:
 def about(experiment: Experiment) -> dict[str, Any]:
     """The module of a study, and the fields in which this part of it differs; for :func:`of`."""
     base: Experiment = importlib.import_module(experiment.module).EXPERIMENT
-    mine, its = ({name: getattr(one, name) for name in (*PARTS, "paper")} for one in (experiment, base))
+    mine, its = ({name: getattr(item, name) for name in (*PARTS, "paper")} for item in (experiment, base))
     changed = {name: value for name, value in mine.items() if value != its[name]}
     if "paper" in changed:
         changed["paper"] = [asdict(value) for value in experiment.paper]
@@ -174,8 +174,8 @@ def _earlier(folder: Path) -> Texts:
 
 
 def _own(module: str) -> Callable[..., Texts]:
-    found: Callable[..., Texts] = importlib.import_module(module).texts
-    return found
+    function: Callable[..., Texts] = importlib.import_module(module).texts
+    return function
 
 
 def _standard(results: Path) -> Iterator[Path]:
@@ -185,8 +185,8 @@ def _standard(results: Path) -> Iterator[Path]:
 
 
 def _texts(results: Path) -> list[str]:
-    found = (path for path in results.rglob("*") if path.suffix in (".json", ".md") and path.is_file())
-    return sorted(str(path.relative_to(results)) for path in found)
+    paths = (path for path in results.rglob("*") if path.suffix in (".json", ".md") and path.is_file())
+    return sorted(str(path.relative_to(results)) for path in paths)
 
 
 def _missing(name: str, why: str) -> Difference:

@@ -77,7 +77,7 @@ def test_set(spec: RunSpec) -> str | None:
 
 def entry(measured: Measured) -> dict[str, Any] | None:
     """What a run adds to the list; None if it played nothing of a test set."""
-    sets = {name: found for name, spec in measured.specs.items() if (found := test_set(spec))}
+    sets = {name: text for name, spec in measured.specs.items() if (text := test_set(spec))}
     played = {name: measured.groups[name] for name in sets if name in measured.groups}
     if not played:
         return None

@@ -120,14 +120,14 @@ def differences_table(measured: Measured, pairs: Sequence[Pair]) -> Table:
 
 def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:
     """One sentence per setting, model and method of ours: what it is above and below, and how clearly."""
-    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    texts: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for setting, model, ours, other in pairs:
         pair = measured.difference(setting, model, ours, other)
         if pair is not None:
             text = f"{other} {signed(pair)}"
-            found.setdefault((setting, model, ours), {}).setdefault(verdict(pair), []).append(text)
+            texts.setdefault((setting, model, ours), {}).setdefault(verdict(pair), []).append(text)
     sentences = []
-    for (setting, model, ours), by in found.items():
+    for (setting, model, ours), by in texts.items():
         parts = []
         for word, text in (
             ("above", "above {}"),
@@ -147,9 +147,12 @@ def beside_the_paper(experiment: Experiment, measured: Measured) -> Table | None
         return None
     models = measured.models()
     rows = []
-    for one in experiment.paper:
-        ours = [_percent(measured.success(one.setting, m, one.method)) if one.method else "-" for m in models]
-        rows.append((one.what, one.value, *ours))
+    for paper_value in experiment.paper:
+        ours = [
+            _percent(measured.success(paper_value.setting, m, paper_value.method)) if paper_value.method else "-"
+            for m in models
+        ]
+        rows.append((paper_value.what, paper_value.value, *ours))
     head = ("what", "the paper", *(f"ours, `{m}`" for m in models))
     return Table(
         head, tuple(rows), "The paper's numbers as its text and tables give them; most of its bars carry none."

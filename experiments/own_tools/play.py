@@ -33,7 +33,7 @@ def sets() -> Mapping[str, QuestionSet]:
     from experiments.own_tools.school import SCHOOL
     from experiments.own_tools.shop import SHOP
 
-    return {one.name: one for one in (LIBRARY, SHOP, SCHOOL, CALENDAR)}
+    return {library.name: library for library in (LIBRARY, SHOP, SCHOOL, CALENDAR)}
 
 
 def of_tape(agent: Agent) -> Callable[[Question, World, Path], dict[str, Any]]:
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set-value", nargs="*", default=(), help="settings of the agent, such as num_plans=1")
     parser.add_argument("--without", choices=("", *PARTS), default="", help="a part of TAPE that is left out")
     given = parser.parse_args(arguments)
-    settings = {name: _value(text) for name, _, text in (one.partition("=") for one in given.set_value)}
+    settings = {name: _value(text) for name, _, text in (item.partition("=") for item in given.set_value)}
     folder: Path = given.out / given.set / "_without_".join(filter(None, (given.agent, given.without)))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "results.jsonl"

@@ -62,11 +62,11 @@ def react_by_hand(question: Question, world: World, server: str, trace: Path) ->
         text, used = _chat(server, messages)
         tokens += used
         try:
-            found = _ACTION.search(text)
-            if found is None:
+            match = _ACTION.search(text)
+            if match is None:
                 raise ValueError("write one line: Action: {...}")
-            action, read = json.JSONDecoder().raw_decode(found[1])
-            text = text[: found.start(1) + read]  # what a model writes after its first action it has made up
+            action, read = json.JSONDecoder().raw_decode(match[1])
+            text = text[: match.start(1) + read]  # what a model writes after its first action it has made up
             if "answer" in action:
                 answer, end = action["answer"], "answered"
                 messages.append({"role": "assistant", "content": text})

@@ -133,8 +133,8 @@ def line(name: str, caps: str, rows: Sequence[Mapping[str, Any]]) -> str:
     tokens = statistics.mean(row["tokens"] for row in own.values())
     text = f"{name}: {right} of {count} right, {right / count:.0%} ({low:.0%} to {high:.0%}), {tokens:.0f} tokens"
     if name != "tape" and tape:
-        found = paired(*({key: float(row["right"]) for key, row in side.items()} for side in (tape, own)))
-        text += f"; TAPE is above it by {found.difference:+.0%} ({found.low:+.0%} to {found.high:+.0%})"
+        result = paired(*({key: float(row["right"]) for key, row in side.items()} for side in (tape, own)))
+        text += f"; TAPE is above it by {result.difference:+.0%} ({result.low:+.0%} to {result.high:+.0%})"
     over = sum(bool(row["over"]) for row in own.values())
     return text + (f"; {over} over a cap" if over else "")
 
@@ -151,8 +151,8 @@ def table(caps: str, file: str = "gsm_hard_programs.json") -> str:
         right, count = sum(row["right"] for row in own.values()), len(own)
         low, high = wilson(right, count)
         sides = ({key: float(row["right"]) for key, row in side.items()} for side in (by_row["tape"], own))
-        found = paired(*sides)
-        above = f"{found.difference:+.0%} ({found.low:+.0%} to {found.high:+.0%})" if name != "tape" else ""
+        result = paired(*sides)
+        above = f"{result.difference:+.0%} ({result.low:+.0%} to {result.high:+.0%})" if name != "tape" else ""
         tokens = statistics.mean(row["tokens"] for row in own.values())
         lines.append(f"| {name} | {right} of {count} ({low:.0%} to {high:.0%}) | {tokens:,.0f} | {above} |")
     return "\n".join(lines) + "\n"

@@ -124,12 +124,12 @@ def _extreme(
         cost=problem.use[:, k], node_cost=problem.node_use[:, k], lower=tuple(limits[0]), upper=tuple(limits[1])
     )
     try:
-        found = _solved(question, counting, deadline, maximise=limit == "lower")
+        result = _solved(question, counting, deadline, maximise=limit == "lower")
     except EndlessError:  # a path may use as much as it likes
         return None, True
-    if found.status is not Status.OPTIMAL:
-        return None, found.status is Status.INFEASIBLE
-    return stated(found.paths[0].cost, found.places[0]), True
+    if result.status is not Status.OPTIMAL:
+        return None, result.status is Status.INFEASIBLE
+    return stated(result.paths[0].cost, result.places[0]), True
 
 
 def _together(question: Question, deadline: SolveDeadline) -> tuple[dict[str, Amount | None] | None, bool]:
@@ -140,7 +140,7 @@ def _together(question: Question, deadline: SolveDeadline) -> tuple[dict[str, Am
     problem = question.asked.problem
     places = fold(problem).use_places
     capped = [k for k, upper in enumerate(problem.upper) if upper is not None]
-    units = {k: _FINE if (one := places[k]) is None else 10**one for k in capped}
+    units = {k: _FINE if (place := places[k]) is None else 10**place for k in capped}
     given = [math.floor(as_written(problem.upper[k] or 0) * units[k]) for k in capped]
     shares = np.array([1 / (limit or 1) * units[k] for k, limit in zip(capped, given, strict=True)])
     shared = problem.with_valid(cost=problem.use[:, capped] @ shares, node_cost=problem.node_use[:, capped] @ shares)
@@ -153,24 +153,24 @@ def _together(question: Question, deadline: SolveDeadline) -> tuple[dict[str, Am
 
     def ask(limits: Sequence[int] | None) -> Counted | None:
         amounts = [None] * len(places) if limits is None else upper(limits)
-        found = _solved(question, shared.with_valid(upper=tuple(amounts)), deadline)
-        if not found.paths and found.status is not Status.INFEASIBLE:
+        outcome = _solved(question, shared.with_valid(upper=tuple(amounts)), deadline)
+        if not outcome.paths and outcome.status is not Status.INFEASIBLE:
             raise OpenError("whether there is a path is open")
-        return found.paths[0] if found.paths else None
+        return outcome.paths[0] if outcome.paths else None
 
     def needs(path: Counted) -> list[int]:
         return [max(limit, math.ceil(path.use[k] * units[k])) for k, limit in zip(capped, given, strict=True)]
 
     try:
         free = ask(None)
-        found = free and together(given, [0] * len(given), needs(free), ask, needs)
+        result = free and together(given, [0] * len(given), needs(free), ask, needs)
     except OpenError:
-        found = None
-    if found is None:
+        result = None
+    if result is None:
         return None, False
-    amounts = upper(found.limits)
-    raised = [k for k, limit, least in zip(capped, found.limits, given, strict=True) if limit > least]
-    return {problem.resources[k]: amounts[k] for k in raised}, found.proven
+    amounts = upper(result.limits)
+    raised = [k for k, limit, least in zip(capped, result.limits, given, strict=True) if limit > least]
+    return {problem.resources[k]: amounts[k] for k in raised}, result.proven
 
 
 def _solved(question: Question, problem: RcspProblem, deadline: SolveDeadline, *, maximise: bool = False) -> Solved:

@@ -96,17 +96,17 @@ def fold(problem: RcspProblem, *, maximise: bool = False) -> Folded:
     use, node_use = problem.use, problem.node_use
     if use.dtype.kind == node_use.dtype.kind == "i":
         spent = node_use[problem.source].tolist()
-        lower = [_up(low or 0) - one for low, one in zip(problem.lower, spent, strict=True)]
-        upper = [None if most is None else _down(most) - one for most, one in zip(problem.upper, spent, strict=True)]
+        lower = [_up(low or 0) - item for low, item in zip(problem.lower, spent, strict=True)]
+        upper = [None if most is None else _down(most) - item for most, item in zip(problem.upper, spent, strict=True)]
     else:
         columns = []
         for k in of:
-            found, places[k] = _columns(problem, k)
-            columns += found
-        of, lower = [one.resource for one in columns], [one.lower for one in columns]
-        upper = [one.upper for one in columns]
-        use = _beside([one.edges for one in columns], problem.n_edges)
-        node_use = _beside([one.nodes for one in columns], problem.n_nodes)
+            result, places[k] = _columns(problem, k)
+            columns += result
+        of, lower = [column.resource for column in columns], [column.lower for column in columns]
+        upper = [column.upper for column in columns]
+        use = _beside([column.edges for column in columns], problem.n_edges)
+        node_use = _beside([column.nodes for column in columns], problem.n_nodes)
     limits = enumerate(zip(lower, upper, strict=True))
     hopeless = next((of[i] for i, (low, most) in limits if most is not None and most < max(0, low)), None)
     return Folded(
@@ -145,10 +145,10 @@ def _places(*arrays: Numbers) -> int | None:
         if array.dtype.kind == "i" or is_nothing(array):
             continue
         for part in (array[:_BLOCK], array):  # where a few are not, there is no need to look at all
-            found = _fewest(part, most)
-            if found is None:
+            fewest = _fewest(part, most)
+            if fewest is None:
                 return None
-            most = found
+            most = fewest
     greatest = max((_greatest(array) for array in arrays), default=0.0)
     return most if greatest * 10.0**most < _EXACT else None
 
@@ -202,14 +202,14 @@ def _columns(problem: RcspProblem, k: int) -> tuple[list[_Column], int | None]:
     lower, upper = problem.lower[k] or 0, problem.upper[k]
     places = _places(edges, nodes)
     if places is None or as_written(max(lower, upper or 0)) * 10**places * problem.n_nodes >= 2**_LIMIT_BITS:
-        found = []
+        columns = []
         if upper is not None:
             parts, units = _on_grid(problem, k, upper, np.ceil)
-            found.append(_Column(k, *parts, 0, math.floor(units) - int(parts[1][problem.source])))
+            columns.append(_Column(k, *parts, 0, math.floor(units) - int(parts[1][problem.source])))
         if lower > 0:
             parts, units = _on_grid(problem, k, lower, np.floor)
-            found.append(_Column(k, *parts, math.ceil(units) - int(parts[1][problem.source]), None))
-        return found, None
+            columns.append(_Column(k, *parts, math.ceil(units) - int(parts[1][problem.source]), None))
+        return columns, None
     spent = exact(nodes[problem.source].item(), places)
     least = math.ceil((as_written(lower) - spent) * 10**places)
     most = None if upper is None else math.floor((as_written(upper) - spent) * 10**places)

@@ -43,16 +43,16 @@ def asked(graph: Any, source: Any, target: Any, limits: Limits | None, cost: str
     if isinstance(graph, RcspProblem):
         return _limited(graph, source, target, limits or {}, cost)
     names = list(limits or ())
-    found = _networkx(graph) if hasattr(graph, "adjacency") else _edge_list(graph)
+    edge = _networkx(graph) if hasattr(graph, "adjacency") else _edge_list(graph)
     ends = []
     for name, node in (("source", source), ("target", target)):
         try:
-            ends.append(found.index[node])
+            ends.append(edge.index[node])
         except (KeyError, TypeError):
             message = "say where paths begin and end" if node is None else "no such node in the graph"
             raise ProblemError(name, None, node, message) from None
     pairs = [_pair(name, limit) for name, limit in (limits or {}).items()]
-    return NamedProblem(found.problem(cost, names, pairs, ends), found.labels.__getitem__, found.edge)
+    return NamedProblem(edge.problem(cost, names, pairs, ends), edge.labels.__getitem__, edge.edge)
 
 
 def _pair(name: str, limit: Any) -> tuple[Any, Any]:
@@ -111,8 +111,8 @@ class _Graph:
             rows = _table(self.attributes, columns)
         except KeyError:
             self._require_known(columns)
-            rows = _table([_Missing(one) for one in self.attributes], columns)
-        visits = _table([_Missing(one) for one in self.visits], columns)
+            rows = _table([_Missing(attribute) for attribute in self.attributes], columns)
+        visits = _table([_Missing(visit) for visit in self.visits], columns)
         node_cost, node_use = (visits[:, 0], visits[:, 1:]) if visits.any() else (None, None)
         lower, upper = [low for low, _ in limits], [high for _, high in limits]
         try:
@@ -126,12 +126,12 @@ class _Graph:
     def _require_known(self, columns: list[str]) -> None:
         """Refuses an attribute that nothing has, which is a slip of the pen, and a cost that only some edges have."""
         for name in columns:
-            without = next((e for e, one in enumerate(self.attributes) if name not in one), None)
+            without = next((e for e, attribute in enumerate(self.attributes) if name not in attribute), None)
             if without is None:
                 continue
-            if not any(name in one for one in chain(self.attributes, self.visits)):
+            if not any(name in attribute for attribute in chain(self.attributes, self.visits)):
                 raise ProblemError("attribute", None, name, "no edge and no node of the graph has it")
-            if name == columns[0] and any(name in one for one in self.attributes):
+            if name == columns[0] and any(name in attribute for attribute in self.attributes):
                 raise ProblemError("edge", None, self.edge(without), f"has no attribute {name!r}, and others have")
 
     def _named(self, error: ProblemError, columns: list[str]) -> ProblemError:
@@ -214,7 +214,7 @@ def _networkx(graph: Any) -> _Graph:
             attributes.extend(neighbours.values())
     tails = np.repeat(np.arange(len(labels), dtype=np.int32), counts)
     ends = np.fromiter(map(index.__getitem__, heads), np.int32, len(heads))
-    visits = [one for _, one in graph.nodes(data=True)]
+    visits = [item for _, item in graph.nodes(data=True)]
 
     def edge(number: int) -> tuple[Any, ...]:
         pair = (labels[tails[number]], heads[number])

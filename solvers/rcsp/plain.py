@@ -181,24 +181,24 @@ class _Search:
 
     def _relax(self, net: Net) -> Priced:
         """The relaxation of the greatest value that was found; bounds and paths on the way are taken note of."""
-        best = one = least_priced(net, self._deadline)
-        least, scale, part = one.prices, net.scale, Fraction(1)
+        best = priced = least_priced(net, self._deadline)
+        least, scale, part = priced.prices, net.scale, Fraction(1)
         for _ in range(_STEPS):
-            path: Sequence[int] | None = one.path if net.within(one.path) else None
-            if one is best:
-                self._raise_bound(one.value, net)
-                path = path or Labels(net, one, 1, None).dive(self._deadline)
+            path: Sequence[int] | None = priced.path if net.within(priced.path) else None
+            if priced is best:
+                self._raise_bound(priced.value, net)
+                path = path or Labels(net, priced, 1, None).dive(self._deadline)
             if self._wanted == 1 and path is not None:
                 self._keep(net, [path])
             if self.paths and self.bound is not None and self.bound >= self.paths[0][0]:
                 break
             aim = self.paths[0][0] * scale if self.paths else best.value + abs(best.value) // 20 + scale
-            prices = further(net, one, int(part * (aim - one.value)), least)
+            prices = further(net, priced, int(part * (aim - priced.value)), least)
             if prices is None:
                 break
-            one = at_prices(net, prices, self._deadline)
-            if one.value > best.value:
-                best = one
+            priced = at_prices(net, prices, self._deadline)
+            if priced.value > best.value:
+                best = priced
             else:
                 part *= Fraction(2, 3)
         self._relaxed = net, best

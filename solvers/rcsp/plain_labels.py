@@ -147,13 +147,13 @@ class Labels:
         return True
 
     def _extend(self, label: Label) -> None:
-        for more, one in self._onwards(label):
-            late = self._ties and self.found and one.names > self.found[0][1]
+        for more, item in self._onwards(label):
+            late = self._ties and self.found and item.names > self.found[0][1]
             if late or not self._of_interest(self.least + more):
                 continue
-            heapq.heappush(self._heap, (self.least + more, one.names, one.used, self.made, one))
-            if one.node == self._net.target and all(map(operator.ge, one.used, self._net.lower)):
-                self._take_note(one, self.made)
+            heapq.heappush(self._heap, (self.least + more, item.names, item.used, self.made, item))
+            if item.node == self._net.target and all(map(operator.ge, item.used, self._net.lower)):
+                self._take_note(item, self.made)
             self.made += 1
 
     def _onwards(self, label: Label) -> Iterator[tuple[int, Label]]:

@@ -66,14 +66,21 @@ class Net:
     def only(self, kept: Iterable[bool]) -> Net:
         """With those arcs alone."""
         kept = list(kept)
-        tails, heads, cost, ids = (list(compress(one, kept)) for one in (self.tails, self.heads, self.cost, self.ids))
+        tails, heads, cost, ids = (
+            list(compress(numbers, kept)) for numbers in (self.tails, self.heads, self.cost, self.ids)
+        )
         return replace(self, tails=tails, heads=heads, cost=cost, use=list(compress(self.use, kept)), ids=ids)
 
     def keeps(self, used: Sequence[int], behind: Sequence[int]) -> bool:
         """Whether the tests are passed by what is used and what must be used behind."""
         return all(
-            keeps(used[one.mean] + behind[one.mean], used[one.variance] + behind[one.variance], one.budget, one.square)
-            for one in self.chances
+            keeps(
+                used[chance.mean] + behind[chance.mean],
+                used[chance.variance] + behind[chance.variance],
+                chance.budget,
+                chance.square,
+            )
+            for chance in self.chances
         )
 
     def used(self, arcs: Iterable[int]) -> Amounts:
@@ -199,12 +206,12 @@ def priced(net: Net, prices: Sequence[int], deadline: SolveDeadline) -> Priced |
         weights = [scale * cost + sum(map(mul, prices, use)) for cost, use in zip(net.cost, net.use, strict=True)]
     else:
         weights = [scale * cost for cost in net.cost]
-    found = ways(net, weights, deadline, back=True)
-    if found.circle:
-        return found.circle
-    path = _path(net, found)
+    result = ways(net, weights, deadline, back=True)
+    if result.circle:
+        return result.circle
+    path = _path(net, result)
     rebate = sum(price * (limit or 0) for price, limit in zip(prices, net.upper, strict=True))
-    return Priced(tuple(prices), weights, found.least, found.least[net.source] - rebate, path, net.over(path))
+    return Priced(tuple(prices), weights, result.least, result.least[net.source] - rebate, path, net.over(path))
 
 
 def _path(net: Net, back: Ways) -> tuple[int, ...]:
@@ -229,18 +236,18 @@ def least_priced(net: Net, deadline: SolveDeadline) -> Priced:
         LateError: If the deadline passes.
     """
     share = Fraction(0)
-    while not isinstance(found := priced(net, [_price(net, share, limit) for limit in net.upper], deadline), Priced):
-        shares = (Fraction(used, limit) for used, limit in zip(net.used(found), net.upper, strict=True) if limit)
-        share = Fraction(-sum(net.cost[arc] for arc in found)) / sum(shares)
-    return found
+    while not isinstance(numbers := priced(net, [_price(net, share, limit) for limit in net.upper], deadline), Priced):
+        shares = (Fraction(used, limit) for used, limit in zip(net.used(numbers), net.upper, strict=True) if limit)
+        share = Fraction(-sum(net.cost[arc] for arc in numbers)) / sum(shares)
+    return numbers
 
 
-def further(net: Net, one: Priced, gain: int, least: Sequence[int]) -> list[int] | None:
+def further(net: Net, item: Priced, gain: int, least: Sequence[int]) -> list[int] | None:
     """Prices a step along the subgradient on, which would be worth so much were it straight; None if there is none.
 
     A price rises where too much is used, and falls where less is, not below the least one (Held and Karp; Polyak).
     """
-    rows = list(zip(one.prices, one.over, [limit or 0 for limit in net.upper], least, strict=True))
+    rows = list(zip(item.prices, item.over, [limit or 0 for limit in net.upper], least, strict=True))
     shares = [Fraction(over, limit) if limit and (over > 0 or price > low) else 0 for price, over, limit, low in rows]
     slope = sum(share * share for share in shares)
     if not slope:
@@ -253,9 +260,9 @@ def further(net: Net, one: Priced, gain: int, least: Sequence[int]) -> list[int]
 
 def at_prices(net: Net, prices: Sequence[int], deadline: SolveDeadline) -> Priced:
     """The relaxation at prices at which no circle is negative."""
-    found = priced(net, prices, deadline)
-    assert isinstance(found, Priced), "a circle is negative"
-    return found
+    result = priced(net, prices, deadline)
+    assert isinstance(result, Priced), "a circle is negative"
+    return result
 
 
 def _price(net: Net, share: Fraction, limit: int | None) -> int:

@@ -91,7 +91,7 @@ class RcspProblem:
         use = _rows("use", self.use, (m, "edges"))
         node_use = _rows("node_use", self.node_use, (n, "nodes"))
         given = [rows.shape[1] for rows in (use, node_use) if rows is not None]
-        given += [len(one) for one in (self.lower, self.upper) if one is not None]
+        given += [len(upper) for upper in (self.lower, self.upper) if upper is not None]
         n_resources = given[0] if given else 0
         for name, rows in (("use", use), ("node_use", node_use)):
             if rows is not None and rows.shape[1] != n_resources:
@@ -105,7 +105,7 @@ class RcspProblem:
             "use": _nothing(m, n_resources) if use is None else use,
             "node_cost": _nothing(n) if node_cost is None else node_cost,
             "node_use": _nothing(n, n_resources) if node_use is None else node_use,
-            "lower": tuple(0 if one is None else one for one in _limits("lower", self.lower, n_resources)),
+            "lower": tuple(0 if limit is None else limit for limit in _limits("lower", self.lower, n_resources)),
             "upper": _limits("upper", self.upper, n_resources),
             "source": _integer("source", self.source, 0, n - 1, "a node"),
             "target": _integer("target", self.target, -1, n - 1, "a node") % n,
@@ -122,7 +122,7 @@ class RcspProblem:
     def with_limits(self, lower: Sequence[Amount], upper: Sequence[Amount | None]) -> RcspProblem:
         """The same problem with other limits: K each."""
         return self.with_valid(
-            lower=tuple(0 if one is None else one for one in _limits("lower", lower, len(self.resources))),
+            lower=tuple(0 if limit is None else limit for limit in _limits("lower", lower, len(self.resources))),
             upper=_limits("upper", upper, len(self.resources)),
         )
 

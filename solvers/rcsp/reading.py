@@ -104,12 +104,14 @@ class _File:
         """The numbers in the text: integers if all are."""
         if (at := self.data.find(b"_")) >= 0:  # which Python would take in numbers
             self.refuse(self.data.count(b"\n", 0, at) + 1, "expected numbers, found '_'")
-        found = [_integers_or_floats(piece.split()) for piece in self.pieces()]
-        if any(part is None for part in found):
+        integers_floats = [_integers_or_floats(piece.split()) for piece in self.pieces()]
+        if any(part is None for part in integers_floats):
             for at, line in enumerate(self.data.split(b"\n"), 1):
                 if _integers_or_floats(line.split()) is None:
                     self.refuse(at, f"expected numbers, found {line[:60].decode(errors='replace')!r}")
-        numbers = np.concatenate([part for part in found if part is not None] or [np.empty(0, dtype=np.int64)])
+        numbers = np.concatenate(
+            [part for part in integers_floats if part is not None] or [np.empty(0, dtype=np.int64)]
+        )
         if numbers.dtype.kind == "f" and not (near := np.abs(numbers) < 2.0**53).all():
             text = "what is not finite, or 2**53 or more beside decimals, is no number that can be counted exactly"
             self.refuse(self.line(int(np.argmin(near))), text)

@@ -168,12 +168,12 @@ def shortest_path(
         >>> path.nodes, path.cost, path.resources
         (('home', 'stop', 'office'), 5.5, {'minutes': 20})
     """
-    found = shortest_paths(graph, source, target, limits, k=1, **options)
-    if found.paths:
-        return found.paths[0]
+    paths = shortest_paths(graph, source, target, limits, k=1, **options)
+    if paths.paths:
+        return paths.paths[0]
     return ShortestPath(
-        found.status, seconds=found.seconds, solve_seconds=found.solve_seconds, message=found.message,
-        _question=found._question,
+        paths.status, seconds=paths.seconds, solve_seconds=paths.solve_seconds, message=paths.message,
+        _question=paths._question,
     )  # fmt: skip
 
 
@@ -221,20 +221,20 @@ def shortest_paths(
     limit = checked_time_limit(time_limit)
     deadline = SolveDeadline(limit)
     question = Question(asked(graph, source, target, limits, cost), elementary, _threads(threads), limit)
-    found = solved(question, wanted, deadline, maximise=maximise)
+    result = solved(question, wanted, deadline, maximise=maximise)
     seconds = time.perf_counter() - began
-    paths = tuple(_path(question, found, path, maximise, seconds) for path in found.paths)
-    unexplained = (question, found.unreachable) if found.status is Status.INFEASIBLE else None
-    return ShortestPaths(found.status, paths, seconds, found.seconds, found.message, unexplained)
+    paths = tuple(_path(question, result, path, maximise, seconds) for path in result.paths)
+    unexplained = (question, result.unreachable) if result.status is Status.INFEASIBLE else None
+    return ShortestPaths(result.status, paths, seconds, result.seconds, result.message, unexplained)
 
 
-def _path(question: Question, found: Solved, path: Counted, maximise: bool, seconds: float) -> ShortestPath:
+def _path(question: Question, result: Solved, path: Counted, maximise: bool, seconds: float) -> ShortestPath:
     """A path in terms of the graph."""
-    graph, (cost_places, use_places) = question.asked, found.places
-    best = found.status is Status.OPTIMAL
-    if found.bound is not None:
-        best = best or (path.cost >= found.bound if maximise else path.cost <= found.bound)
-    bound = path.cost if best else found.bound
+    graph, (cost_places, use_places) = question.asked, result.places
+    best = result.status is Status.OPTIMAL
+    if result.bound is not None:
+        best = best or (path.cost >= result.bound if maximise else path.cost <= result.bound)
+    bound = path.cost if best else result.bound
     return ShortestPath(
         status=Status.OPTIMAL if best else Status.FEASIBLE,
         nodes=tuple(map(graph.node, path.nodes)),
@@ -246,8 +246,8 @@ def _path(question: Question, found: Solved, path: Counted, maximise: bool, seco
         },
         bound=None if bound is None else stated(bound, cost_places),
         seconds=seconds,
-        solve_seconds=found.seconds,
-        message="" if best else found.message,
+        solve_seconds=result.seconds,
+        message="" if best else result.message,
     )
 
 

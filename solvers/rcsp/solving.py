@@ -55,9 +55,9 @@ class Solved(NamedTuple):
 
 def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: SolveDeadline) -> Found:
     """What the compiled search finds, or, where there is none or its integers are too narrow, that in Python."""
-    found = compiled.shortest(folded, wanted, elementary, threads, deadline)
-    if found is not None:
-        return found
+    shortest = compiled.shortest(folded, wanted, elementary, threads, deadline)
+    if shortest is not None:
+        return shortest
     from solvers.rcsp import plain
 
     return plain.search(folded, wanted, elementary, deadline)
@@ -75,11 +75,11 @@ def solved(question: Question, wanted: int, deadline: SolveDeadline, *, maximise
         k = folded.hopeless
         name, lower, upper = problem.resources[k], problem.lower[k], problem.upper[k]
         return Solved(Status.INFEASIBLE, message=f"nothing keeps the limits {lower} to {upper} of {name}")
-    found = search(folded, wanted, question.elementary, question.threads, deadline)
+    result = search(folded, wanted, question.elementary, question.threads, deadline)
     sign = -1 if maximise else 1
-    if found.ending is Ending.UNBOUNDED:
-        return _endless(question.asked, folded, found, sign)
-    paths = tuple(counted(problem, folded, edges, elementary=question.elementary) for edges in found.paths)
+    if result.ending is Ending.UNBOUNDED:
+        return _endless(question.asked, folded, result, sign)
+    paths = tuple(counted(problem, folded, edges, elementary=question.elementary) for edges in result.paths)
     costs = [sign * path.cost for path in paths]
     faults = [f"path {rank}: {fault}" for rank, path in enumerate(paths) for fault in path.faults]
     if folded.cost_places is not None and costs != sorted(costs):
@@ -89,19 +89,19 @@ def solved(question: Question, wanted: int, deadline: SolveDeadline, *, maximise
     if faults:
         return Solved(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
     bound: int | Fraction | None = None
-    if found.bound is not None:  # on folded costs, of which the source's own are no part
+    if result.bound is not None:  # on folded costs, of which the source's own are no part
         at_source = problem.node_cost[problem.source].item()
-        if folded.cost_places == 0 and type(found.bound) is type(at_source) is int:  # most often, and much faster
-            bound = sign * found.bound + at_source
+        if folded.cost_places == 0 and type(result.bound) is type(at_source) is int:  # most often, and much faster
+            bound = sign * result.bound + at_source
         else:
-            bound = sign * (Fraction(found.bound) / folded.cost_unit) + exact(at_source, folded.cost_places)
-    status, message = _status(found, wanted)
+            bound = sign * (Fraction(result.bound) / folded.cost_unit) + exact(at_source, folded.cost_places)
+    status, message = _status(result, wanted)
     places = (folded.cost_places, folded.use_places)
-    return Solved(status, paths, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)
+    return Solved(status, paths, bound, result.seconds, message, result.ending is Ending.UNREACHABLE, places)
 
 
-def _endless(asked: NamedProblem, folded: Folded, found: Found, sign: int) -> Solved:
-    circle = found.paths[0]
+def _endless(asked: NamedProblem, folded: Folded, result: Found, sign: int) -> Solved:
+    circle = result.paths[0]
     if not is_endless(asked.problem, folded, circle, sign):
         return Solved(Status.ERROR, message=f"the search named {circle} a circle that gains, and it is not")
     raise EndlessError(
@@ -111,14 +111,14 @@ def _endless(asked: NamedProblem, folded: Folded, found: Found, sign: int) -> So
     )
 
 
-def _status(found: Found, wanted: int) -> tuple[Status, str]:
-    if found.ending is Ending.UNREACHABLE:
+def _status(result: Found, wanted: int) -> tuple[Status, str]:
+    if result.ending is Ending.UNREACHABLE:
         return Status.INFEASIBLE, "no edges lead from the source to the target"
-    if found.ending is Ending.INFEASIBLE or (found.ending is Ending.PROVED and not found.paths):
+    if result.ending is Ending.INFEASIBLE or (result.ending is Ending.PROVED and not result.paths):
         return Status.INFEASIBLE, "paths lead to the target, and none keeps all limits"
-    if found.ending is Ending.PROVED:
-        return Status.OPTIMAL, "" if len(found.paths) == wanted else "there are no more"
-    if found.ending is Ending.TOO_LARGE:
+    if result.ending is Ending.PROVED:
+        return Status.OPTIMAL, "" if len(result.paths) == wanted else "there are no more"
+    if result.ending is Ending.TOO_LARGE:
         text = "the search would take more memory than it may (solvers.memory.MEMORY_CAP); tighter limits would help"
-        return (Status.FEASIBLE if found.paths else Status.ERROR), text
-    return (Status.FEASIBLE, "the time was up") if found.paths else (Status.TIMEOUT, "the time was up")
+        return (Status.FEASIBLE if result.paths else Status.ERROR), text
+    return (Status.FEASIBLE, "the time was up") if result.paths else (Status.TIMEOUT, "the time was up")

@@ -82,7 +82,7 @@ def _totals(rows: Numbers, places: Sequence[int | None]) -> list[int | Fraction]
     """The sum of each column."""
     if rows.dtype.kind == "i":
         return list(map(sum, zip(*rows.tolist(), strict=True))) if len(rows) else [0] * rows.shape[1]
-    return [_total(rows[:, k], one) for k, one in enumerate(places)]
+    return [_total(rows[:, k], place) for k, place in enumerate(places)]
 
 
 def _total(values: Numbers, places: int | None) -> int | Fraction:

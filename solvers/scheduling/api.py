@@ -52,11 +52,11 @@ def schedule(problem: ScheduleProblem, time_limit: float | None = None) -> Sched
     """
     objective = objective_of_schedule(problem)
     try:
-        found = _searched(problem, objective, time_limit)
+        searched = _searched(problem, objective, time_limit)
     except BackendError as error:
         return Schedule(Status.ERROR, message=str(error))
-    faults = check_schedule(problem, found)
-    return Schedule(Status.ERROR, message="the answer failed its check: " + "; ".join(faults)) if faults else found
+    faults = check_schedule(problem, searched)
+    return Schedule(Status.ERROR, message="the answer failed its check: " + "; ".join(faults)) if faults else searched
 
 
 def _searched(problem: ScheduleProblem, objective: Objective, time_limit: float | None) -> Schedule:
@@ -65,38 +65,38 @@ def _searched(problem: ScheduleProblem, objective: Objective, time_limit: float 
     deadline = SolveDeadline(time_limit)
     installed = importlib.util.find_spec("ortools") is not None
     most = _MOST if installed else _MOST_ALONE
-    found, bound, why = Schedule(Status.TIMEOUT), float("inf"), "so many steps that depend on each other"
+    placed, bound, why = Schedule(Status.TIMEOUT), float("inf"), "so many steps that depend on each other"
     try:
         best = best_variants(_with_room(problem), objective, most)
         if best is None:
             return Schedule(Status.INFEASIBLE)
-        found, bound = _placed(problem, objective, best[0], best[2]), best[2]
-        if found.objective is not None and found.objective >= bound and (found.end or 0) <= problem.latest:
-            return replace(found, status=Status.OPTIMAL)
+        placed, bound = _placed(problem, objective, best[0], best[2]), best[2]
+        if placed.objective is not None and placed.objective >= bound and (placed.end or 0) <= problem.latest:
+            return replace(placed, status=Status.OPTIMAL)
         why = "limits on calls at once" if best[1] >= bound else why
         part = 1.0
         for _ in range(_TRIES if installed else 0):  # also where the time is up: each takes a twentieth of a second
-            if (found.end or 0) <= problem.latest:
+            if (placed.end or 0) <= problem.latest:
                 break
-            part *= _TIGHTER * problem.latest / (found.end or 1)
+            part *= _TIGHTER * problem.latest / (placed.end or 1)
             best = best_variants(_with_room(problem, part), objective, most, proved=False)
             if best is None:
                 break
-            found = _placed(problem, objective, best[0], bound)
+            placed = _placed(problem, objective, best[0], bound)
     except TooLargeError:
         pass  # no plan is known then
     if not installed:
         raise SolverUnavailableError("schedule", f"{why} need OR-Tools; install tape-planner[solvers]")
-    found = found if (found.end or 0) <= problem.latest else Schedule(Status.TIMEOUT)
-    if found and deadline.passed():
-        return found
-    better = solve_by_cp_sat(problem, objective, deadline, found)
-    if found.objective is None or (better.objective is not None and better.objective > found.objective):
-        found = better
-    if found.objective is None:
-        return found
-    bound = max(found.objective, min(bound, float("inf") if better.bound is None else better.bound))
-    return replace(found, bound=bound, status=Status.OPTIMAL if found.objective >= bound else found.status)
+    placed = placed if (placed.end or 0) <= problem.latest else Schedule(Status.TIMEOUT)
+    if placed and deadline.passed():
+        return placed
+    better = solve_by_cp_sat(problem, objective, deadline, placed)
+    if placed.objective is None or (better.objective is not None and better.objective > placed.objective):
+        placed = better
+    if placed.objective is None:
+        return placed
+    bound = max(placed.objective, min(bound, float("inf") if better.bound is None else better.bound))
+    return replace(placed, bound=bound, status=Status.OPTIMAL if placed.objective >= bound else placed.status)
 
 
 def _with_room(problem: ScheduleProblem, part: float = 1.0) -> ScheduleProblem:
@@ -111,7 +111,10 @@ def _with_room(problem: ScheduleProblem, part: float = 1.0) -> ScheduleProblem:
     until = int(problem.latest * part)
     rows = [(tool, most) for tool, most in (("", problem.parallel), *problem.at_once.items()) if most is not None]
     steps = [
-        [replace(one, use=(*one.use, *(one.time * (tool in ("", one.tool)) for tool, _ in rows))) for one in variants]
+        [
+            replace(variant, use=(*variant.use, *(variant.time * (tool in ("", variant.tool)) for tool, _ in rows)))
+            for variant in variants
+        ]
         for variants in problem.steps
     ]
     budgets = (*problem.budgets, *(most * until for _, most in rows))
@@ -120,11 +123,11 @@ def _with_room(problem: ScheduleProblem, part: float = 1.0) -> ScheduleProblem:
 
 def _placed(problem: ScheduleProblem, objective: Objective, chosen: tuple[int, ...], bound: float) -> Schedule:
     """A plan with the steps before the longest chains first; it may end too late."""
-    times = [row[one].time for row, one in zip(problem.steps, chosen, strict=True)]
+    times = [row[count].time for row, count in zip(problem.steps, chosen, strict=True)]
     tails = [0] * len(times)
     for step in reversed(problem.order):
         tails[step] += times[step]
-        for one in problem.after[step]:
-            tails[one] = max(tails[one], tails[step])
+        for index in problem.after[step]:
+            tails[index] = max(tails[index], tails[step])
     order = sorted(problem.order, key=lambda step: -tails[step])
     return answer(problem, objective, Status.FEASIBLE, chosen, earliest(problem, chosen, order), bound)

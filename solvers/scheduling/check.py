@@ -39,18 +39,20 @@ def check_schedule(problem: ScheduleProblem, answer: Schedule) -> list[str]:
     count = len(problem.steps)
     if len(answer.chosen) != count or len(answer.starts) != count:
         return [f"{len(answer.chosen)} variants and {len(answer.starts)} starts for {count} steps"]
-    for step, (one, variants) in enumerate(zip(answer.chosen, problem.steps, strict=True)):
-        if not 0 <= one < len(variants):
-            return [f"step {step} has no variant {one}"]
-    taken = [variants[one] for variants, one in zip(problem.steps, answer.chosen, strict=True)]
+    for step, (index, variants) in enumerate(zip(answer.chosen, problem.steps, strict=True)):
+        if not 0 <= index < len(variants):
+            return [f"step {step} has no variant {index}"]
+    taken = [variants[number] for variants, number in zip(problem.steps, answer.chosen, strict=True)]
     return _check_times(problem, answer, taken) + _check_limits(problem, answer, taken) + _check_sums(problem, answer)
 
 
 def _check_times(problem: ScheduleProblem, answer: Schedule, taken: Sequence[Variant]) -> list[str]:
     wrong = [f"step {step} starts at {start}" for step, start in enumerate(answer.starts) if start < 0]
-    ends = [start + one.time for start, one in zip(answer.starts, taken, strict=True)]
+    ends = [start + variant.time for start, variant in zip(answer.starts, taken, strict=True)]
     for step, waits in enumerate(problem.after):
-        wrong += [f"step {step} starts before step {one} has ended" for one in waits if answer.starts[step] < ends[one]]
+        wrong += [
+            f"step {step} starts before step {wait} has ended" for wait in waits if answer.starts[step] < ends[wait]
+        ]
     last = max(ends, default=0)
     if answer.end != last:
         wrong.append(f"the end {answer.end} is reported, {last} is true")
@@ -65,7 +67,7 @@ def _check_limits(problem: ScheduleProblem, answer: Schedule, taken: Sequence[Va
     limits = [("", problem.parallel), *problem.at_once.items()]
     spans = list(zip(answer.starts, taken, strict=True))
     for tool, most in limits:
-        mine = [(start, start + one.time) for start, one in spans if tool in ("", one.tool)]
+        mine = [(start, start + variant.time) for start, variant in spans if tool in ("", variant.tool)]
         counts = [sum(a <= now < b for a, b in mine) for now, until in mine if until > now]
         if most is not None and max(counts, default=0) > most:
             wrong.append(f"{max(counts)} steps{f' of {tool}' if tool else ''} run at once, and {most} may")
@@ -73,9 +75,9 @@ def _check_limits(problem: ScheduleProblem, answer: Schedule, taken: Sequence[Va
 
 
 def _check_sums(problem: ScheduleProblem, answer: Schedule) -> list[str]:
-    taken = [variants[one] for variants, one in zip(problem.steps, answer.chosen, strict=True)]
-    used = tuple(sum(one.use[k] for one in taken) for k in range(len(problem.budgets)))
-    value = sum(one.value for one in taken)
+    taken = [variants[index] for variants, index in zip(problem.steps, answer.chosen, strict=True)]
+    used = tuple(sum(variant.use[k] for variant in taken) for k in range(len(problem.budgets)))
+    value = sum(variant.value for variant in taken)
     objective = objective_of_schedule(problem).of(answer.chosen, answer.end or 0)
     wrong = [
         f"{what} {reported} is reported, {true} is true"

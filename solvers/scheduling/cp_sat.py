@@ -42,21 +42,23 @@ def solve_by_cp_sat(
 
     model = cp_model.CpModel()
     chosen = [[model.new_bool_var("") for _ in variants] for variants in problem.steps]
-    times = [_sum(row, [one.time for one in variants]) for row, variants in zip(chosen, problem.steps, strict=True)]
+    times = [_sum(row, [item.time for item in variants]) for row, variants in zip(chosen, problem.steps, strict=True)]
     starts = _placed(model, problem, chosen)
     end = model.new_int_var(0, problem.latest, "")
-    for row, start, one, at in zip(chosen, starts, hint.chosen, hint.starts, strict=True) if hint else ():
+    for row, start, index, at in zip(chosen, starts, hint.chosen, hint.starts, strict=True) if hint else ():
         model.add_hint(start, at)
         for number, variant in enumerate(row):
-            model.add_hint(variant, number == one)
+            model.add_hint(variant, number == index)
     for start, time in zip(starts, times, strict=True):
         model.add(end >= start + time)
     for step, waits in enumerate(_needed(problem)):
-        for one in waits:
-            model.add(starts[step] >= starts[one] + times[one])
+        for wait in waits:
+            model.add(starts[step] >= starts[wait] + times[wait])
     for k, budget in enumerate(problem.budgets):
         if budget is not None:
-            uses = [_sum(row, [one.use[k] for one in steps]) for row, steps in zip(chosen, problem.steps, strict=True)]
+            uses = [
+                _sum(row, [item.use[k] for item in steps]) for row, steps in zip(chosen, problem.steps, strict=True)
+            ]
             model.add(sum(uses) <= budget)
     gains = [_sum(row, values) for row, values in zip(chosen, objective.gains, strict=True)]
     model.maximize(sum(gains) - objective.late * end)
@@ -72,7 +74,7 @@ def solve_by_cp_sat(
     status = _STATUS[name]
     if status in (Status.INFEASIBLE, Status.TIMEOUT):
         return Schedule(status, bound=solver.best_objective_bound if status is Status.TIMEOUT else None)
-    picked = tuple(next(i for i, one in enumerate(row) if solver.boolean_value(one)) for row in chosen)
+    picked = tuple(next(i for i, item in enumerate(row) if solver.boolean_value(item)) for row in chosen)
     order = sorted(problem.order, key=lambda step: solver.value(starts[step]))
     # A float, which may be a little above the whole number that is proved.
     bound = -math.inf if status is Status.OPTIMAL else solver.best_objective_bound
@@ -88,15 +90,17 @@ def answer(
     bound: float,
 ) -> Schedule:
     """A plan as an answer, with its sums."""
-    taken = [variants[one] for variants, one in zip(problem.steps, chosen, strict=True)]
-    end = max((start + one.time for start, one in zip(starts, taken, strict=True)), default=0)
-    used = tuple(sum(one.use[k] for one in taken) for k in range(len(problem.budgets)))
+    taken = [variants[index] for variants, index in zip(problem.steps, chosen, strict=True)]
+    end = max((start + variant.time for start, variant in zip(starts, taken, strict=True)), default=0)
+    used = tuple(sum(variant.use[k] for variant in taken) for k in range(len(problem.budgets)))
     reached = objective.of(chosen, end)
-    return Schedule(status, chosen, starts, end, sum(one.value for one in taken), used, reached, max(bound, reached))
+    return Schedule(
+        status, chosen, starts, end, sum(variant.value for variant in taken), used, reached, max(bound, reached)
+    )
 
 
 def _sum(row: list[Any], amounts: Any) -> Any:
-    return sum(amount * one for amount, one in zip(amounts, row, strict=True))
+    return sum(amount * item for amount, item in zip(amounts, row, strict=True))
 
 
 def _placed(model: Any, problem: ScheduleProblem, chosen: list[list[Any]]) -> list[Any]:
@@ -106,9 +110,9 @@ def _placed(model: Any, problem: ScheduleProblem, chosen: list[list[Any]]) -> li
     for row, variants in zip(chosen, problem.steps, strict=True):
         model.add_exactly_one(row)
         starts.append(model.new_int_var(0, problem.latest, ""))
-        for one, variant in zip(row, variants, strict=True):
+        for item, variant in zip(row, variants, strict=True):
             if problem.limited and variant.time:
-                span = model.new_optional_fixed_size_interval_var(starts[-1], variant.time, one, "")
+                span = model.new_optional_fixed_size_interval_var(starts[-1], variant.time, item, "")
                 intervals.append((variant.tool, span))
     for tool, most in (("", problem.parallel), *problem.at_once.items()):
         mine = [span for name, span in intervals if tool in ("", name)]
@@ -121,8 +125,8 @@ def _needed(problem: ScheduleProblem) -> list[set[int]]:
     """The steps that each waits for, without those for which another of them waits."""
     before: dict[int, set[int]] = {}
     for step in problem.order:
-        before[step] = {*problem.after[step]}.union(*(before[one] for one in problem.after[step]))
-    return [{one for one in waits if not any(one in before[other] for other in waits)} for waits in problem.after]
+        before[step] = {*problem.after[step]}.union(*(before[index] for index in problem.after[step]))
+    return [{wait for wait in waits if not any(wait in before[other] for other in waits)} for waits in problem.after]
 
 
 def _interruptible(solver: Any, model: Any) -> Any:

@@ -69,32 +69,32 @@ def best_variants(
     at_prices = prices(problem, objective)
     search = _Search(problem, objective, at_prices, most)
     least = sum(map(min, objective.gains)) - objective.late * problem.latest
-    found = search.down_to(least, _BEAM) or search.down_to(least)
-    if found is None:
+    pair = search.down_to(least, _BEAM) or search.down_to(least)
+    if pair is None:
         return None
     if not proved:
-        return *found, at_prices.bound
+        return *pair, at_prices.bound
     try:
-        best = search.down_to(found[1] + 1) or found
+        best = search.down_to(pair[1] + 1) or pair
     except TooLargeError:
-        return *found, max(found[1] + 1, at_prices.bound + search.rounded)
+        return *pair, max(pair[1] + 1, at_prices.bound + search.rounded)
     return *best, best[1]
 
 
 class _Search:
     """Labels down to a target."""
 
-    def __init__(self, problem: ScheduleProblem, objective: Objective, found: DualPrices, most: int) -> None:
-        self._problem, self._objective, self._prices, self._left = problem, objective, found, most
+    def __init__(self, problem: ScheduleProblem, objective: Objective, dual_prices: DualPrices, most: int) -> None:
+        self._problem, self._objective, self._prices, self._left = problem, objective, dual_prices, most
         count = len(problem.steps)
         self._next: list[list[int]] = [[] for _ in range(count)]
         for step, waits in enumerate(problem.after):
-            for one in {*waits}:
-                self._next[one].append(step)
+            for wait in {*waits}:
+                self._next[wait].append(step)
         self._tails = [0] * (count + 1)
         for step in reversed(problem.order):
-            shortest = min(one.time for one in problem.steps[step])
-            self._tails[step] = shortest + max((self._tails[one] for one in self._next[step]), default=0)
+            shortest = min(variant.time for variant in problem.steps[step])
+            self._tails[step] = shortest + max((self._tails[index] for index in self._next[step]), default=0)
         self._next = [after or [count] for after in self._next]
         self._order = _narrow(problem, self._next)
         self._capped = [k for k, budget in enumerate(problem.budgets) if budget is not None]
@@ -102,7 +102,9 @@ class _Search:
         self._uses = [np.array([[o.use[k] for k in self._capped] for o in row], np.int64) for row in problem.steps]
         self._uses = [rows.reshape(len(rows), len(self._capped)) for rows in self._uses]
         self.rounded = _ROUNDED * (
-            abs(found.bound) + sum(max(map(abs, row)) for row in objective.gains) + objective.late * problem.latest
+            abs(dual_prices.bound)
+            + sum(max(map(abs, row)) for row in objective.gains)
+            + objective.late * problem.latest
         )
 
     def down_to(self, target: int, width: int | None = None) -> tuple[tuple[int, ...], int] | None:
@@ -130,15 +132,15 @@ class _Search:
         """The layer with one more step, without what is dropped."""
         step = self._order[place]
         rows, variants = len(layer.earned), self._problem.steps[step]
-        kept = [one for one in layer.open if one != step]
-        fresh = [one for one in self._next[step] if one not in kept]
-        column = {one: number for number, one in enumerate(layer.open)}
+        kept = [count for count in layer.open if count != step]
+        fresh = [count for count in self._next[step] if count not in kept]
+        column = {count: number for number, count in enumerate(layer.open)}
         start = layer.ready[:, column[step]] if step in column else np.zeros(rows, np.int64)
-        ends = start[:, None] + np.array([one.time for one in variants], np.int64)
+        ends = start[:, None] + np.array([item.time for item in variants], np.int64)
         ready = np.zeros((rows, len(variants), len(kept) + len(fresh)), np.int64)
-        for number, one in enumerate([*kept, *fresh]):
-            ready[:, :, number] = layer.ready[:, column[one], None] if one in column else 0
-            if one in self._next[step]:
+        for number, index in enumerate([*kept, *fresh]):
+            ready[:, :, number] = layer.ready[:, column[index], None] if index in column else 0
+            if index in self._next[step]:
                 ready[:, :, number] = np.maximum(ready[:, :, number], ends)
         used = layer.used[:, None, :] + self._uses[step]
         earned = layer.earned[:, None] + np.array(self._objective.gains[step], np.int64)
@@ -156,19 +158,22 @@ class _Search:
         self, place: int, opened: Sequence[int], ready: Whole, used: Whole, earned: Whole
     ) -> NDArray[np.float64]:
         """The most that plans can reach which begin so; minus infinity where none fits."""
-        rest, found, late = self._order[place + 1 :], self._prices, self._objective.late
+        rest, dual_prices, late = self._order[place + 1 :], self._prices, self._objective.late
         done = {*self._order[: place + 1]}
-        tails = np.array([self._tails[one] for one in opened], np.int64)
+        tails = np.array([self._tails[index] for index in opened], np.int64)
         soonest = (ready + tails).max(axis=2, initial=0)
-        shortest = max((self._problem.fastest[one] for one in rest), default=0)
-        least = sum((self._uses[one].min(axis=0) for one in rest), np.zeros(len(self._caps), np.int64))
+        shortest = max((self._problem.fastest[index] for index in rest), default=0)
+        least = sum((self._uses[index].min(axis=0) for index in rest), np.zeros(len(self._caps), np.int64))
         fits = (used + least <= self._caps).all(axis=2) & (soonest <= self._problem.latest)
-        into = {one: sum(price for (a, b), price in found.flow.items() if b == one and a in done) for one in opened}
-        flow = np.array([into[one] for one in opened])
-        over = found.total - late
+        into = {
+            index: sum(price for (a, b), price in dual_prices.flow.items() if b == index and a in done)
+            for index in opened
+        }
+        flow = np.array([into[index] for index in opened])
+        over = dual_prices.total - late
         end = np.full(soonest.shape, self._problem.latest) if over >= 0 else np.maximum(soonest, shortest)
-        bounds = earned + (self._caps - used) @ found.budgets - ready @ flow + over * end
-        return np.where(fits, bounds + sum(float(found.reduced[one].max()) for one in rest), -np.inf)
+        bounds = earned + (self._caps - used) @ dual_prices.budgets - ready @ flow + over * end
+        return np.where(fits, bounds + sum(float(dual_prices.reduced[index].max()) for index in rest), -np.inf)
 
 
 def _narrow(problem: ScheduleProblem, following: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -178,7 +183,7 @@ def _narrow(problem: ScheduleProblem, following: Sequence[Sequence[int]]) -> tup
     opened: set[int] = set()
     while len(order) < len(problem.steps):
         ready = [step for step in problem.order if step not in done and done.issuperset(problem.after[step])]
-        step = min(ready, key=lambda one: (len((opened - {one}) | {*following[one]}), one not in opened))
+        step = min(ready, key=lambda index: (len((opened - {index}) | {*following[index]}), index not in opened))
         order.append(step)
         done.add(step)
         opened = (opened - {step}) | {*following[step]}

@@ -33,7 +33,7 @@ class Objective:
 
     def of(self, chosen: tuple[int, ...], end: int) -> int:
         """The objective of a plan."""
-        return sum(row[one] for row, one in zip(self.gains, chosen, strict=True)) - self.late * end
+        return sum(row[index] for row, index in zip(self.gains, chosen, strict=True)) - self.late * end
 
 
 def objective_of_schedule(problem: ScheduleProblem) -> Objective:
@@ -45,10 +45,10 @@ def objective_of_schedule(problem: ScheduleProblem) -> Objective:
     exact = math.lcm(*(budget for budget in problem.budgets if budget))
     for parts in (exact, *(10**n for n in range(9, 1, -1)), 0):
         for places in (1, 0):
-            found = _ranked(problem, parts, places)
-            largest = sum(max(map(abs, row)) for row in found.gains) + found.late * problem.latest
+            ranked = _ranked(problem, parts, places)
+            largest = sum(max(map(abs, row)) for row in ranked.gains) + ranked.late * problem.latest
             if largest <= LARGEST:
-                return found
+                return ranked
     raise ProblemError("steps", None, largest, f"values, amounts and times add up to more than {LARGEST}; scale them")
 
 
@@ -57,8 +57,8 @@ def _ranked(problem: ScheduleProblem, parts: int, places: int) -> Objective:
     capped = [(k, budget) for k, budget in enumerate(problem.budgets) if budget]
     steps = problem.steps
     place = [[places * number for number in range(len(variants))] for variants in steps]
-    share = [[sum(round(Fraction(one.use[k] * parts, b)) for k, b in capped) for one in row] for row in steps]
-    value = [[one.value - min(other.value for other in row) for one in row] for row in steps]
+    share = [[sum(round(Fraction(variant.use[k] * parts, b)) for k, b in capped) for variant in row] for row in steps]
+    value = [[variant.value - min(other.value for other in row) for variant in row] for row in steps]
     longest = problem.latest + 1
     below = 1 + _most(place)
     # Without its aim: the value, the shares and the places; the end stands between the last two, except as the aim.
@@ -71,8 +71,8 @@ def _ranked(problem: ScheduleProblem, parts: int, places: int) -> Objective:
     ]
     if isinstance(problem.aim, int):
         all_else = 1 + _most(value) * beside * unit + _most(share) * unit + below * longest
-        least = [min(one.use[problem.aim] for one in row) for row in steps]
-        aimed = [[one.use[problem.aim] - low for one in row] for row, low in zip(steps, least, strict=True)]
+        least = [min(variant.use[problem.aim] for variant in row) for row in steps]
+        aimed = [[variant.use[problem.aim] - low for variant in row] for row, low in zip(steps, least, strict=True)]
         gains = [[g - all_else * u for g, u in zip(*row, strict=True)] for row in zip(gains, aimed, strict=True)]
     late = below if ends_last else 1 + _most(value) * beside * unit + _most(share) * unit + below
     return Objective(tuple(map(tuple, gains)), late)

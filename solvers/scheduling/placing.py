@@ -18,7 +18,7 @@ def earliest(problem: ScheduleProblem, chosen: Sequence[int], order: Sequence[in
         chosen: The variant of each step.
         order: The steps, each after those that it waits for.
     """
-    variants = [row[one] for row, one in zip(problem.steps, chosen, strict=True)]
+    variants = [row[index] for row, index in zip(problem.steps, chosen, strict=True)]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
 
@@ -26,18 +26,18 @@ def earliest(problem: ScheduleProblem, chosen: Sequence[int], order: Sequence[in
         until, tool = at + variants[step].time, variants[step].tool
         for most, counted in (
             (problem.parallel, [*starts]),
-            (problem.at_once.get(tool), [one for one in starts if variants[one].tool == tool]),
+            (problem.at_once.get(tool), [start for start in starts if variants[start].tool == tool]),
         ):
             if most is None or until == at:
                 continue
-            there = [one for one in counted if starts[one] < until and ends[one] > at]
-            moments = [at, *(starts[one] for one in there if starts[one] > at)]
-            if any(sum(starts[one] <= now < ends[one] for one in there) >= most for now in moments):
+            there = [index for index in counted if starts[index] < until and ends[index] > at]
+            moments = [at, *(starts[index] for index in there if starts[index] > at)]
+            if any(sum(starts[index] <= now < ends[index] for index in there) >= most for now in moments):
                 return False
         return True
 
     for step in order:
-        ready = max((ends[one] for one in problem.after[step]), default=0)
+        ready = max((ends[index] for index in problem.after[step]), default=0)
         at = ready
         if problem.limited:
             at = next(t for t in sorted({ready, *(e for e in ends.values() if e > ready)}) if fits(step, t))
@@ -66,10 +66,10 @@ def critical_steps(after: Sequence[Sequence[int]], starts: Sequence[int], times:
     """
     chain: set[int] = set()
     ends = [start + time for start, time in zip(starts, times, strict=True)]
-    at = max(range(len(starts)), key=lambda one: (ends[one], starts[one]))
+    at = max(range(len(starts)), key=lambda index: (ends[index], starts[index]))
     while at not in chain:
         chain.add(at)
-        needed = [one for one in after[at] if ends[one] == starts[at]]
-        freed = [one for one in range(len(starts)) if ends[one] == starts[at] > starts[one]]
-        at = max(needed or freed, key=lambda one: (times[one], -one), default=at)
+        needed = [index for index in after[at] if ends[index] == starts[at]]
+        freed = [index for index in range(len(starts)) if ends[index] == starts[at] > starts[index]]
+        at = max(needed or freed, key=lambda index: (times[index], -index), default=at)
     return chain

@@ -60,9 +60,9 @@ class _Tables:
         self.uses = np.zeros((len(self.capped), count, most))
         for step, variants in enumerate(problem.steps):
             self.gains[step, : len(variants)] = objective.gains[step]
-            self.times[step, : len(variants)] = [one.time for one in variants]
+            self.times[step, : len(variants)] = [variant.time for variant in variants]
             for row, k in enumerate(self.capped):
-                self.uses[row, step, : len(variants)] = [one.use[k] for one in variants]
+                self.uses[row, step, : len(variants)] = [variant.use[k] for variant in variants]
 
     def reduced(self, budgets: Floats, time: Floats) -> Floats:
         """What variants earn at prices of budgets and, by step, of time."""

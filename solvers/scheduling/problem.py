@@ -78,8 +78,8 @@ class ScheduleProblem:
         for step, variants in enumerate(self.steps):
             if not variants:
                 raise ProblemError("steps", step, variants, "a step needs at least one variant")
-            for number, one in enumerate(variants):
-                _require_whole(("steps", (step, number)), one, len(self.budgets))
+            for number, variant in enumerate(variants):
+                _require_whole(("steps", (step, number)), variant, len(self.budgets))
         for k, budget in enumerate(self.budgets):
             _require_count("budgets", k, budget, 0)
         _require_count("deadline", None, self.deadline, 0)
@@ -89,7 +89,7 @@ class ScheduleProblem:
         if self.aim not in ("value", "time", *range(len(self.budgets))):
             raise ProblemError("aim", None, self.aim, 'expected "value", "time", or the number of a resource')
         for step, waits in enumerate(self.after):
-            if wrong := [one for one in waits if type(one) is not int or not 0 <= one < len(self.steps)]:
+            if wrong := [wait for wait in waits if type(wait) is not int or not 0 <= wait < len(self.steps)]:
                 raise ProblemError("after", step, wrong[0], f"is no number of a step (0 to {len(self.steps) - 1})")
         if len(self.order) < len(self.steps):
             stuck = min(set(range(len(self.steps))) - set(self.order))
@@ -114,7 +114,7 @@ class ScheduleProblem:
     @cached_property
     def latest(self) -> int:
         """No schedule needs to end later: the deadline, or the steps one after the other."""
-        longest = sum(max(one.time for one in variants) for variants in self.steps)
+        longest = sum(max(variant.time for variant in variants) for variants in self.steps)
         return longest if self.deadline is None else min(self.deadline, longest)
 
     @cached_property
@@ -122,8 +122,8 @@ class ScheduleProblem:
         """When each step ends at the earliest, every step done in its shortest time."""
         ends = [0] * len(self.steps)
         for step in self.order:
-            ready = max((ends[one] for one in self.after[step]), default=0)
-            ends[step] = ready + min(one.time for one in self.steps[step])
+            ready = max((ends[index] for index in self.after[step]), default=0)
+            ends[step] = ready + min(variant.time for variant in self.steps[step])
         return tuple(ends)
 
     def longest_chain(self, times: Sequence[int]) -> tuple[int, ...]:
@@ -134,9 +134,9 @@ class ScheduleProblem:
         """
         ends, before = [0] * len(self.steps), [-1] * len(self.steps)
         for step in self.order:
-            before[step] = max(self.after[step], key=lambda one: (ends[one], -one), default=-1)
+            before[step] = max(self.after[step], key=lambda index: (ends[index], -index), default=-1)
             ends[step] = times[step] + (ends[before[step]] if self.after[step] else 0)
-        chain = [max(range(len(ends)), key=lambda one: (ends[one], -one), default=-1)]
+        chain = [max(range(len(ends)), key=lambda index: (ends[index], -index), default=-1)]
         while chain[-1] >= 0:
             chain.append(before[chain[-1]])
         return tuple(reversed(chain[:-1]))

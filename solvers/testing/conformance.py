@@ -185,8 +185,8 @@ class SolverConformance:
     def test_the_same_question_gets_the_same_answer(self) -> None:
         """But for the times."""
         problem = tight(11)
-        one, two = solve(problem, self.name), solve(problem, self.name)
-        assert replace(one, seconds=0.0, solve_seconds=None) == replace(two, seconds=0.0, solve_seconds=None)
+        solution, two = solve(problem, self.name), solve(problem, self.name)
+        assert replace(solution, seconds=0.0, solve_seconds=None) == replace(two, seconds=0.0, solve_seconds=None)
 
     def test_a_hopeless_time_limit_is_never_taken_for_a_proof_of_infeasibility(self) -> None:
         """Whatever the solver has by then, it claims no more than it knows."""

@@ -18,5 +18,5 @@ class Enumeration(Solver):
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         del time_limit  # small problems only
-        found = best(problem)
-        return without_path(Status.INFEASIBLE) if found is None else with_path(problem, found.edges, Status.OPTIMAL)
+        result = best(problem)
+        return without_path(Status.INFEASIBLE) if result is None else with_path(problem, result.edges, Status.OPTIMAL)

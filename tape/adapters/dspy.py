@@ -163,7 +163,7 @@ def bounded_tools(tools: Iterable[Callable[..., Any] | dspy.Tool], guard: Guard)
         >>> bounded(query="river")
         'search was not called, nothing was spent: usd of the guard ledger: $0.02 requested, ...'
     """
-    return [_bounded_tool(one if isinstance(one, dspy.Tool) else dspy.Tool(one), guard) for one in tools]
+    return [_bounded_tool(tool if isinstance(tool, dspy.Tool) else dspy.Tool(tool), guard) for tool in tools]
 
 
 def _bounded_tool(tool: dspy.Tool, guard: Guard) -> dspy.Tool:

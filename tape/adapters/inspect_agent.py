@@ -62,11 +62,11 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
         answers = max(config.num_choices or 1, config.best_of or 1)
         summary = config.reasoning_summary or "none"
         most = None if config.max_tokens is None else config.max_tokens * answers
-        if hosted := [one.name for one in tools if _is_hosted(one)]:
+        if hosted := [tool.name for tool in tools if _is_hosted(tool)]:
             raise ConfigError(f"the provider runs {', '.join(hosted)} itself, where no budget reaches; leave it out")
         request = {  # schemas of answers too
-            "messages": [one.model_dump(exclude_none=True) for one in input],
-            "tools": [one.model_dump(exclude_none=True) for one in tools],
+            "messages": [item.model_dump(exclude_none=True) for item in input],
+            "tools": [tool.model_dump(exclude_none=True) for tool in tools],
             "config": config.model_dump(exclude_none=True),
         }
         try:
@@ -118,7 +118,7 @@ def bounded_tools(tools: Sequence[Tool | ToolDef | ToolSource] | ToolSource, gua
         ('Bern', {'usd': 0.01})
     """
     listed = [tools] if isinstance(tools, ToolSource) else tools
-    return [_Source(one, guard) if isinstance(one, ToolSource) else _bounded_tool(one, guard) for one in listed]
+    return [_Source(item, guard) if isinstance(item, ToolSource) else _bounded_tool(item, guard) for item in listed]
 
 
 class _Source:
@@ -126,7 +126,7 @@ class _Source:
         self._source, self._guard = source, guard
 
     async def tools(self) -> list[Tool]:
-        return [_bounded_tool(one, self._guard) for one in await self._source.tools()]
+        return [_bounded_tool(tool, self._guard) for tool in await self._source.tools()]
 
 
 def _bounded_tool(tool: Tool | ToolDef, guard: Guard) -> Tool:

@@ -255,7 +255,7 @@ def scores_of(result: Mapping[str, Any]) -> dict[str, Score]:
         return {}
     answer = result.get("answer")
     detail = str(result.get("detail") or result.get("end_state", ""))
-    found = {
+    mapping = {
         SCORER: Score(
             value=CORRECT if result.get("success") else INCORRECT,
             answer=None if answer is None else _text(answer),
@@ -264,7 +264,7 @@ def scores_of(result: Mapping[str, Any]) -> dict[str, Score]:
         )
     }
     measured = result.get("measures", {}).items()
-    return found | {name: Score(value=float(value)) for name, value in measured if value is not None}
+    return mapping | {name: Score(value=float(value)) for name, value in measured if value is not None}
 
 
 def limit_of(result: Mapping[str, Any]) -> EvalSampleLimit | None:

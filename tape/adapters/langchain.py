@@ -83,11 +83,11 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
         about, options = kwargs.get("metadata") or {}, kwargs.get("options") or {}
         parameters = kwargs.get("invocation_params") or options
         name, names = about.get("ls_model_name", "model"), (self._limit, *_LIMITS)
-        limits = [given[one] for given in (options, parameters) for one in names if given.get(one)]
+        limits = [given[text] for given in (options, parameters) for text in names if given.get(text)]
         most = max(limits, default=about.get("ls_max_tokens"))  # the model decides which of them holds
         if most is None:
             raise ConfigError(f"the most that a call of {name} costs is unknown: give the model {self._limit}")
-        sent = {"messages": [messages_to_dict(one) for one in messages], "parameters": parameters}
+        sent = {"messages": [messages_to_dict(message) for message in messages], "parameters": parameters}
         paid = self._guard.model(name, sent, most * int(parameters.get("n") or 1))
         self._open[run_id] = paid, paid.__enter__()
 
@@ -227,7 +227,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
                 f"{type(model).__name__} has max_retries={retries}: its client repeats calls that are paid for once. "
                 "Set max_retries=0, and put ModelRetryMiddleware() before GuardMiddleware to have calls repeated"
             )
-        if hosted := [one for one in request.tools if isinstance(one, dict) and one.get("type") not in _FUNCTIONS]:
+        if hosted := [tool for tool in request.tools if isinstance(tool, dict) and tool.get("type") not in _FUNCTIONS]:
             raise ConfigError(f"the provider runs {hosted[0]['type']}: what it costs is not known before the call")
         most = settings.get(self._limit) or getattr(model, self._limit, None) or self._guard.most_tokens
         return request.override(model_settings={**settings, self._limit: most})

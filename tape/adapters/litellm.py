@@ -205,20 +205,20 @@ class ProxyBudget(CustomLogger):
             self._store = self._store or open_store(settings.ledger)
         headers = {k.lower(): v for k, v in (data.get("proxy_server_request") or {}).get("headers", {}).items()}
         who = [key.team_alias or key.team_id or "", key.key_alias or (key.token or "")[:24]]
-        path = [settings.scope, *(named(one) for one in who if one)]
+        path = [settings.scope, *(named(text) for text in who if text)]
         if session := requests.session_of(data, headers) or (settings.session and _NO_SESSION):
             path.append(named(session))
-        labels = dict(one.strip().partition("=")[::2] for one in headers.get("x-tape-labels", "").split(",") if one)
+        labels = dict(word.strip().partition("=")[::2] for word in headers.get("x-tape-labels", "").split(",") if word)
         if strange := sorted(labels.keys() - set(settings.labels)):
             raise ConfigError(f"x-tape-labels: {strange[0]} is none of the labels that this proxy takes")
         name = json.dumps([path, labels])
         with self._lock:
-            if (found := self._guards.get(name)) is not None:
+            if (guard := self._guards.get(name)) is not None:
                 self._guards.move_to_end(name)
-                return found
+                return guard
         scope = "/".join(path)
         budget = settings.session
-        if budget and any(one.cap.account == scope for one in self._store.read(scope, {})):
+        if budget and any(balance.cap.account == scope for balance in self._store.read(scope, {})):
             budget = ""  # its caps are there, perhaps changed by hand
         made = Guard(
             budget, models={**requests.declared(), **settings.models}, prices=settings.prices,
@@ -256,7 +256,10 @@ class ProxyBudget(CustomLogger):
         request = _read(data)
         for name in requests.models()[:MOST_MODELS]:
             with suppress(TapeError):
-                if all(guard.fits(guard.quote(one, request).worst(least)) for one in requests.deployments(name)):
+                if all(
+                    guard.fits(guard.quote(deployment, request).worst(least))
+                    for deployment in requests.deployments(name)
+                ):
                     fitting.append(name)
         units = {name: amount(error.kind, count) for name, count in counts.items()}
         return {"resource": error.kind, "scope": error.ledger, **units, "would_fit": fitting}

@@ -104,10 +104,10 @@ class ClientCall:
     def failed(self, error: Any) -> Callable[[], None]:
         """The first time of those that it is out was in vain. What is returned settles it."""
         with self._lock:
-            found = self._open[:1]
+            pairs = self._open[:1]
             del self._open[:1]
         billed = self.sent and (self.answers or not _is_of_provider(error) or error.status_code not in _NOT_BILLED)
-        return partial(_settle, found, None if billed else _NOTHING)
+        return partial(_settle, pairs, None if billed else _NOTHING)
 
     def ended(self, usage: ProviderUsage | None, *, cached: bool = False) -> Callable[[], None]:
         """The last time was answered; what else is out has failed. What is returned settles all.
@@ -117,10 +117,10 @@ class ClientCall:
             cached: The proxy has answered it from its own cache.
         """
         with self._lock:
-            found, self._open = self._open, []
+            pairs, self._open = self._open, []
         if usage is not None and usage.model == self._alias:
             usage = usage._replace(model=None)  # the client's name for it, in the place of the provider's
-        return partial(_settle, found, usage if self.sent and not cached else _NOTHING)
+        return partial(_settle, pairs, usage if self.sent and not cached else _NOTHING)
 
 
 _NOTHING = ProviderUsage(0, 0, None, None)

@@ -131,11 +131,11 @@ def choices_of(sort: str, data: Mapping[str, Any]) -> int:
     Raises:
         ConfigError: It says that by no whole number.
     """
-    found = max((_count(name, data[name]) for name in ("n", "best_of") if data.get(name) is not None), default=1)
+    index = max((_count(name, data[name]) for name in ("n", "best_of") if data.get(name) is not None), default=1)
     prompt = data.get("prompt")
-    if sort == "atext_completion" and isinstance(prompt, list) and not all(type(one) is int for one in prompt):
-        found *= max(1, len(prompt))  # each of them is answered
-    return found
+    if sort == "atext_completion" and isinstance(prompt, list) and not all(type(item) is int for item in prompt):
+        index *= max(1, len(prompt))  # each of them is answered
+    return index
 
 
 def sent(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,11 +145,11 @@ def sent(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def session_of(data: Mapping[str, Any], headers: Mapping[str, str]) -> str:
     """What a client calls its session: by our header, or as LiteLLM knows it; empty where it does not say."""
-    found = headers.get("x-tape-session") or data.get("litellm_session_id")
+    header = headers.get("x-tape-session") or data.get("litellm_session_id")
     for name in ("litellm_metadata", "metadata"):
         metadata = data.get(name)
-        found = found or (metadata.get("session_id") if isinstance(metadata, Mapping) else None)
-    return str(found or "")
+        header = header or (metadata.get("session_id") if isinstance(metadata, Mapping) else None)
+    return str(header or "")
 
 
 def _count(name: str, given: Any) -> int:
@@ -165,8 +165,8 @@ def _are_names(given: Any) -> bool:
     if given is None or isinstance(given, str):
         return True
     if isinstance(given, Mapping):
-        return all(isinstance(one, list) and _are_names(one) for one in given.values())
-    return isinstance(given, list) and all(isinstance(one, str | Mapping) and _are_names(one) for one in given)
+        return all(isinstance(item, list) and _are_names(item) for item in given.values())
+    return isinstance(given, list) and all(isinstance(name, str | Mapping) and _are_names(name) for name in given)
 
 
 # --- the proxy's own list of models -------------------------------------------------------------
@@ -187,22 +187,22 @@ def models() -> list[str]:
 def deployments(model: str, team: str | None = None) -> list[str]:
     """What the proxy may ask where it is asked for a model."""
     router = _router()
-    found = (router.get_model_list(model_name=model, team_id=team) if router is not None else None) or []
-    return list(dict.fromkeys(one["litellm_params"]["model"] for one in found)) or [model]
+    result = (router.get_model_list(model_name=model, team_id=team) if router is not None else None) or []
+    return list(dict.fromkeys(item["litellm_params"]["model"] for item in result)) or [model]
 
 
 def declared() -> dict[str, Any]:
     """What the proxy's own list of models says about prices; the dearest where several deployments have one name."""
-    router, found = _router(), dict[str, Any]()
-    for one in (router.get_model_list() if router is not None else None) or []:
-        info = {**(one.get("model_info") or {}), **one["litellm_params"]}
+    router, mapping = _router(), dict[str, Any]()
+    for item in (router.get_model_list() if router is not None else None) or []:
+        info = {**(item.get("model_info") or {}), **item["litellm_params"]}
         price = _price(info)
-        before = found.get(info["model"])
+        before = mapping.get(info["model"])
         if isinstance(price, TokenPrice) and isinstance(before, TokenPrice):
             price = dearest([price, before])
         if price is not None and not isinstance(before, UnknownCostError):
-            found[info["model"]] = before if isinstance(price, str) and before is not None else price
-    return found
+            mapping[info["model"]] = before if isinstance(price, str) and before is not None else price
+    return mapping
 
 
 def _price(info: Mapping[str, Any]) -> TokenPrice | UnknownCostError | str | None:

@@ -302,8 +302,8 @@ def action_of(operation: Operation) -> str:
 
 def tool_of(action: str) -> str:
     """The tool's name in an action: what stands before its arguments, ``search.web`` of ``search.web(text="x")``."""
-    found = re.match(r"[\w.-]+", action)
-    return found[0] if found else "action"
+    match = re.match(r"[\w.-]+", action)
+    return match[0] if match else "action"
 
 
 def model_of(config: Mapping[str, Any]) -> tuple[str, str]:

@@ -122,8 +122,8 @@ def _ids() -> Any:
             self.name, self.number = name, 0
 
         def _hashed(self, size: int, what: str) -> int:
-            found = hashlib.sha256(f"{self.name}:{what}".encode()).digest()[:size]
-            return int.from_bytes(found, "big") or 1
+            digest = hashlib.sha256(f"{self.name}:{what}".encode()).digest()[:size]
+            return int.from_bytes(digest, "big") or 1
 
         def generate_trace_id(self) -> int:
             return self._hashed(16, "trace")

@@ -75,7 +75,7 @@ class GuardCapability(AbstractCapability[Any]):  # type: ignore[misc]
         if isinstance(model, BoundedModel):
             return None
         if isinstance(model, FallbackModel):
-            if all(isinstance(one, BoundedModel) for one in model.models):
+            if all(isinstance(item, BoundedModel) for item in model.models):
                 return None
             raise ConfigError(
                 "a FallbackModel asks several models in one call: bound each, FallbackModel(BoundedModel(one, guard), "

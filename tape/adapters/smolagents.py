@@ -96,7 +96,7 @@ class _Calls:
         limits = [self._limit, *(options.pop(name, None) for name in LIMITS)]
         request = self._inner._prepare_completion_kwargs(messages, convert_images_to_image_urls=True, **options)
         answers = request.get("n") or 1
-        limit = min((one for one in limits if one is not None), default=None)
+        limit = min((item for item in limits if item is not None), default=None)
         return request, None if limit is None else limit * answers, answers, options
 
     def generate(self, messages: list[ChatMessage], *args: Any, **options: Any) -> ChatMessage:
@@ -127,7 +127,9 @@ class _Calls:
                     usages.append(delta.token_usage)
                 yield delta
             if usages:
-                charge.used(total(one.input_tokens for one in usages), total(one.output_tokens for one in usages))
+                charge.used(
+                    total(usage.input_tokens for usage in usages), total(usage.output_tokens for usage in usages)
+                )
 
 
 def _used(charge: ModelCharge, message: ChatMessage) -> None:

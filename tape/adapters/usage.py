@@ -13,12 +13,12 @@ from tape.lm.reported import cache_of, field_of
 
 def total(counts: Iterable[Any]) -> int | None:
     """The sum of counts; None where one of them is no count, so that the call is booked at its worst case."""
-    found = 0
-    for one in counts:
-        if type(one) is not int or one < 0:
+    index = 0
+    for count in counts:
+        if type(count) is not int or count < 0:
             return None
-        found += one
-    return found
+        index += count
+    return index
 
 
 class ProviderUsage(NamedTuple):
@@ -88,9 +88,9 @@ def is_usage_alone(chunk: Any) -> bool:
     """Whether a piece of a stream says nothing else."""
     if field_of(chunk, "usage") is None:
         return False
-    found = [(one, field_of(one, "delta")) for one in field_of(chunk, "choices") or ()]
+    pairs = [(item, field_of(item, "delta")) for item in field_of(chunk, "choices") or ()]
     said = any(
-        field_of(one, "finish_reason") or field_of(delta, "content") or field_of(delta, "tool_calls")
-        for one, delta in found
+        field_of(item, "finish_reason") or field_of(delta, "content") or field_of(delta, "tool_calls")
+        for item, delta in pairs
     )
     return not said

@@ -155,19 +155,19 @@ class AtOnce(InTurn):
         return True
 
     def _begun(self, action: Action) -> None:
-        if (one := self._ahead.get(action)) is not None:  # else it is its turn
-            one.start = self._now()
-            self._log("reserve", one)
+        if (ahead := self._ahead.get(action)) is not None:  # else it is its turn
+            ahead.start = self._now()
+            self._log("reserve", ahead)
 
     def _ended(self, action: Action) -> None:
-        if (one := self._ahead.get(action)) is not None:
-            one.end = self._now()
+        if (ahead := self._ahead.get(action)) is not None:
+            ahead.end = self._now()
 
-    def _log(self, what: Literal["reserve", "settle", "release"], one: _Ahead) -> None:
+    def _log(self, what: Literal["reserve", "settle", "release"], ahead: _Ahead) -> None:
         if not self._episode.trace.live:
             return  # the record has it
-        amounts = dict(one.reservation.worst_case)
-        self._episode.trace.write(LedgerEvent(what=what, purpose=PURPOSE + one.action, amounts=amounts))
+        amounts = dict(ahead.reservation.worst_case)
+        self._episode.trace.write(LedgerEvent(what=what, purpose=PURPOSE + ahead.action, amounts=amounts))
 
     def note(self, action: Action) -> None:
         """Take an action as begun whose process has ended since: it is done again in its turn."""
@@ -182,14 +182,14 @@ class AtOnce(InTurn):
 
     def turn(self, action: Action) -> Reservation | None:
         """What is set aside for an action whose turn it is; None where nothing is."""
-        one = self._ahead.pop(action, None)
+        ahead = self._ahead.pop(action, None)
         self._start, self._end = self._now(), None
-        if one is None:
+        if ahead is None:
             return None
-        if one.start is not None:
-            self._log("release", one)  # the step reserves it
-            self._start, self._end = one.start, one.end
-        return one.reservation
+        if ahead.start is not None:
+            self._log("release", ahead)  # the step reserves it
+            self._start, self._end = ahead.start, ahead.end
+        return ahead.reservation
 
     def observed(self, action: Action) -> None:
         """Note when the action has run whose turn it was."""
@@ -202,7 +202,7 @@ class AtOnce(InTurn):
         Raises:
             EpisodeEnded: As a step does.
         """
-        for action in [action for action, one in self._ahead.items() if one.start is None]:
+        for action in [action for action, ahead in self._ahead.items() if ahead.start is None]:
             self._ahead.pop(action).reservation.release()
         self._giving_up, seen = True, set[Action]()
         try:
@@ -219,12 +219,12 @@ class AtOnce(InTurn):
     async def _drop(self) -> None:
         """Cancel what runs, and pay for it in full; free what has not begun."""
         await self._calls.stop()
-        for one in self._ahead.values():
-            if one.start is None:
-                one.reservation.release()
+        for ahead in self._ahead.values():
+            if ahead.start is None:
+                ahead.reservation.release()
             else:
-                one.reservation.settle(unknown(one.reservation.worst_case))
-                self._log("settle", one)
+                ahead.reservation.settle(unknown(ahead.reservation.worst_case))
+                self._log("settle", ahead)
         self._ahead.clear()
 
     async def end(self) -> None:

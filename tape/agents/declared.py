@@ -23,8 +23,8 @@ class DeclaredProposer:
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """The ``m`` best plans from each start, or all if there are fewer; the seed has no effect."""
         del seed
-        found = [self._planner.plans(state, remaining, m) for state, remaining in starts]
-        return [[Plan(tuple(actions)) for actions in plans] for plans in found]
+        all_plans = [self._planner.plans(state, remaining, m) for state, remaining in starts]
+        return [[Plan(tuple(actions)) for actions in plans] for plans in all_plans]
 
 
 def require_plans_declared(domain: Domain) -> ExactPlanner:

@@ -87,7 +87,7 @@ class ExpectedCosts(Costs):
             worst, calls = self._priced[edge.source, edge.action]
             cost = {kind: worst[kind] for kind in worst}
             if not selected or all((worst[kind] or 0) <= count for kind, count in left.items()):
-                cost |= {kind: _at_level(one, level) for kind, one in self._spreads(edge.action).items()}
+                cost |= {kind: _at_level(spread, level) for kind, spread in self._spreads(edge.action).items()}
             writing = {kind: math.ceil(min(level, 1.0) * (calls[kind] or 0)) for kind in calls}
             graph.set_cost(edge.id, Resources(cost) + Resources(writing))
 
@@ -105,13 +105,13 @@ class ExpectedCosts(Costs):
         left, start, low = self._episode.remaining(), self._episode.key(self._episode.state), graph.copy()
         self._set_costs(low, 0.0, selected=False)
         problem, ids = low.path_problem(start, left, 1, objective=graph.objective)
-        edges, found = [graph.edge(number) for number in ids], {}
+        edges, numbers = [graph.edge(number) for number in ids], {}
         for number, kind in enumerate(problem.resources):
             reserves = [self._priced[edge.source, edge.action][0][kind] or 0 for edge in edges]
             needed = least_with_reserves(problem, number, reserves)
             if needed is not None and needed > left[kind]:
-                found[kind] = needed
-        return found
+                numbers[kind] = needed
+        return numbers
 
     def forecast(self, path: Sequence[Edge]) -> ForecastEvent:
         """Whether a path fits what is left, for the trace.
@@ -135,7 +135,7 @@ class ExpectedCosts(Costs):
                 left=count,
             )  # fmt: skip
             chance *= fits
-        certain = all(one.most <= one.left for one in rest.values())
+        certain = all(item.most <= item.left for item in rest.values())
         verdict = "fits" if certain else "open"
         return ForecastEvent(step=self._episode.result.steps, probability=chance, verdict=verdict, rest=rest)
 
@@ -234,20 +234,20 @@ class ExpectedPlanner(Planner):
         Returns:
             None if it is proven that no path of any of the graphs fits, whatever the steps take.
         """
-        best, found = -math.inf, None
+        best, plan_graph = -math.inf, None
         open_ = [graph for graph in graphs if not self.costs.missing(graph)]
         for level, graph in product(LEVELS, open_):
             priced = self.costs.priced(graph, level)
             path = await select_path(self._episode, self._solver, priced, logged=False)
             if path is not None and (worth := self.costs.worth(priced, path.edges)) > best:
-                best, found = worth, priced
-        if found is None:
+                best, plan_graph = worth, priced
+        if plan_graph is None:
             start = self._episode.key(self._episode.state)
             if any(graph.leads_to_goal(start) for graph in graphs):  # else it is no budget that is short
                 self.costs.log_proven()
             return None
-        self._log_graph(found)
-        return await select_path(self._episode, self._solver, found)
+        self._log_graph(plan_graph)
+        return await select_path(self._episode, self._solver, plan_graph)
 
     def _require_path(self, path: Path | None) -> Path:
         if path is not None:

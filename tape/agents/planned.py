@@ -125,8 +125,8 @@ class Planned(PricedPath):
             problem = _by_end(problem)
         free = len(problem.edges) - len(ids)
         rows = {name: [*(edge.cost[name] or 0 for edge in taken), *[0] * free] for name in names if name != VALUE}
-        found = frontier_paths(unlimited(problem, rows, lambda _: nodes + 1), names, epsilon)
-        paths = (tuple(taken[move] for move in moves if move < len(ids)) for moves in found)
+        all_numbers = frontier_paths(unlimited(problem, rows, lambda _: nodes + 1), names, epsilon)
+        paths = (tuple(taken[move] for move in moves if move < len(ids)) for moves in all_numbers)
         return tuple(PricedPath.of(Path(self.graph, path, PathSolution(Status.OPTIMAL))) for path in paths if path)
 
 
@@ -217,5 +217,5 @@ def _next_best(episode: Episode, best: Path, k: int) -> list[Path]:
     if k == 0 or best.partial:
         return []
     mine = [edge.id for edge in best.edges]
-    found = best_paths(episode, best.graph, k + 1)
-    return [other for other in found if [edge.id for edge in other.edges] != mine][:k]
+    paths = best_paths(episode, best.graph, k + 1)
+    return [other for other in paths if [edge.id for edge in other.edges] != mine][:k]

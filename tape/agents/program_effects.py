@@ -40,7 +40,9 @@ class EffectNotes:
         planned = Counter[str]()
         for program in self._first:
             planned |= self._planned(program, record)
-        done = Counter(_call(one.name, one.arguments) for one in record.made if one.changes)  # failed ones too
+        done = Counter(
+            _call(made_call.name, made_call.arguments) for made_call in record.made if made_call.changes
+        )  # failed ones too
         for call in [run.unfolded.calls[0] for run in runs if run.unfolded.calls and not run.failed]:
             if not record.words.changes(call.name) or not call.ready:
                 continue
@@ -55,8 +57,8 @@ class EffectNotes:
         run = follow(own, program, self._episode.env.domain.task_text())
         before = unfold(program, own.words, in_order([])).calls  # a line that fails with its results is there too
         calls = [(call.name, call.arguments) for call in run.unfolded.calls if call.ready]
-        found = Counter(_call(*call) for call in [*run.unfolded.made, *calls] if own.words.changes(call[0]))
-        return found | Counter(
+        counts = Counter(_call(*call) for call in [*run.unfolded.made, *calls] if own.words.changes(call[0]))
+        return counts | Counter(
             _call(call.name, call.arguments) for call in before if call.ready and own.words.changes(call.name)
         )
 
@@ -64,7 +66,7 @@ class EffectNotes:
         if self._is_second(call, made):
             return AGAIN
         effect = self._declared.effects.of(call.name, call.arguments)
-        late = any(one.late and one.changes and self._effect(one) == effect for one in made)
+        late = any(made_call.late and made_call.changes and self._effect(made_call) == effect for made_call in made)
         return PERHAPS_AGAIN if late else ""
 
     def _effect(self, made: MadeCall) -> str:
@@ -72,7 +74,7 @@ class EffectNotes:
 
     def _is_second(self, call: PendingCall, made: Sequence[MadeCall]) -> bool:
         """Whether a call asks again for an effect that was made."""
-        done = {self._effect(one) for one in made if one.changes and not one.failure}
+        done = {self._effect(made_call) for made_call in made if made_call.changes and not made_call.failure}
         return call.again and self._declared.effects.of(call.name, call.arguments) in done
 
     def lacks_approval(self, run: FollowedProgram, made: Sequence[MadeCall]) -> bool:

@@ -89,16 +89,21 @@ class ProgramRequest:
 def lines_of(run: FollowedProgram, words: Vocabulary) -> list[Done]:
     """The lines of a program with what came of them, and why it goes on no further."""
     program, unfolded = run.program, run.unfolded
-    at_fault = next((one for one in program.statements if unfolded.failure and one.line == unfolded.failure.line), None)
-    empty = [one for one in run.empty if at_fault and one.target in names_read(at_fault.value)]
-    searches = [one for one in empty if {*map(words.changes, tools_called(one.value, words))} == {False}]
+    at_fault = next(
+        (item for item in program.statements if unfolded.failure and item.line == unfolded.failure.line), None
+    )
+    empty = [item for item in run.empty if at_fault and item.target in names_read(at_fault.value)]
+    searches = [item for item in empty if {*map(words.changes, tools_called(item.value, words))} == {False}]
     lines = [
         Done(statement.text, value)
         for statement, value in zip(program.statements, unfolded.values, strict=False)
         if not isinstance(value, Open) and not statement.answers and statement not in searches
     ]
     if searches:
-        lines += [Done(one.text, failure=FOUND_NOTHING, tool=next(tools_called(one.value, words))) for one in searches]
+        lines += [
+            Done(search.text, failure=FOUND_NOTHING, tool=next(tools_called(search.value, words)))
+            for search in searches
+        ]
     elif (failure := unfolded.failure) is not None and at_fault is not None:
         lines.append(Done(at_fault.text, failure=failure.why, tool=failure.tool, hint=failure.hint))
     elif program.stopped is not None:
@@ -146,8 +151,8 @@ def agreed(runs: Sequence[FollowedProgram], record: CallRecord) -> tuple[list[Fo
     kept, texts = [], dict[str, None]()
     for run in runs:
         without, dropped = record.left_out(run, lambda effect, times: not agreement.supports(effect, times))
-        texts |= dict.fromkeys(one.text for one in dropped)
-        disputed = next((one for one in dropped if agreement.wants(called(one.value))), None)
+        texts |= dict.fromkeys(statement.text for statement in dropped)
+        disputed = next((statement for statement in dropped if agreement.wants(called(statement.value))), None)
         if disputed is not None:
             failure = LineFailure(disputed.line, DISPUTED, called(disputed.value))
             program = replace(without.program, statements=(*without.program.statements, disputed))

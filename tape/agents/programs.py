@@ -83,10 +83,10 @@ class ProgramPlanner:
         return self._domain.words(self._episode.remaining())
 
     def _record(self) -> CallRecord:
-        one = self._asked
-        made = self._domain.made(self._episode.state)[one.turn :]
-        since, effects = one.since - one.turn, self._domain.effects
-        return CallRecord(self._words, made, since, effects, one.allowed, one.names, self._can_retry)
+        request = self._asked
+        made = self._domain.made(self._episode.state)[request.turn :]
+        since, effects = request.since - request.turn, self._domain.effects
+        return CallRecord(self._words, made, since, effects, request.allowed, request.names, self._can_retry)
 
     def _can_retry(self, made: MadeCall) -> bool:
         """Whether a variant of a call is left that has not failed yet."""
@@ -288,11 +288,11 @@ class ProgramPlanner:
         if episode.config.horizon is not None:
             horizon = min(horizon, episode.config.horizon - episode.result.steps)
         for left in [kept, remaining] if kept != remaining else [remaining]:
-            found = await self._solver.select(graph, start, left, horizon, any_end=False)
-            solution, problem = found.solution, found.problem
+            selection = await self._solver.select(graph, start, left, horizon, any_end=False)
+            solution, problem = selection.solution, selection.problem
             episode.result.solver_seconds += solution.seconds
             if solution.has_path or left == remaining:
-                path = Path(graph, tuple(graph.edge(number) for number in found.path), solution)
+                path = Path(graph, tuple(graph.edge(number) for number in selection.path), solution)
                 size = {
                     "nodes": problem.n_nodes,
                     "edges": len(problem.edges),

@@ -52,9 +52,9 @@ class ResumedLM(WrappedLM):
     def _next(self, request: Request) -> GeneratedEvent:
         """The answer to a request."""
         asked = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
-        wanted = (request.role, [(one.role, redacted(one.content)) for one in asked])
+        wanted = (request.role, [(message.role, redacted(message.content)) for message in asked])
         for place, event in enumerate(self._answers):
-            if (event.role, [(one.role, one.content) for one in event.prompt]) == wanted:
+            if (event.role, [(part.role, part.content) for part in event.prompt]) == wanted:
                 del self._answers[: place + 1]
                 return event
             if self._exact:

@@ -62,7 +62,7 @@ class RememberingActor(LmActor):
         if not self.words or isinstance(request.prompt, str):
             return request
         *before, last = request.prompt
-        lessons = "\n".join(f"- {one}" for one in self.words[-REMEMBERED:])
+        lessons = "\n".join(f"- {word}" for word in self.words[-REMEMBERED:])
         text = f"Earlier attempts at this task have failed. What you wrote after them:\n{lessons}\n\n{last.content}"
         return replace(request, prompt=(*before, replace(last, content=text)))
 

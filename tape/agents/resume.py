@@ -87,8 +87,8 @@ class Resumption:
                 )
         state, _, kind = ended.partition(":")
         short = [kind] if state == "budget" else [*before] if state == "infeasible" else []
-        if short and all(self.caps.get(one) == before.get(one) for one in short):
-            caps = ", ".join(in_units(one, before[one]) for one in short if one in before)
+        if short and all(self.caps.get(name) == before.get(name) for name in short):
+            caps = ", ".join(in_units(name, before[name]) for name in short if name in before)
             raise ResumeError(f"{path}: the episode ended as {ended} and would again; give a budget= above {caps}")
 
     def deadline(self) -> Deadline:

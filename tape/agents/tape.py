@@ -117,9 +117,9 @@ class TapeAgent(LmAgent):
         require_known(options, PlanOptions)
         chosen = Options(**options)
         with self._opened(env, chosen) as episode:
-            one = OneRound(self._round_planner, alternatives)
-            await play_to_end(episode, derive(chosen.seed, "environment"), one.play)
-        return one.planned(episode)
+            planning_round = OneRound(self._round_planner, alternatives)
+            await play_to_end(episode, derive(chosen.seed, "environment"), planning_round.play)
+        return planning_round.planned(episode)
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:

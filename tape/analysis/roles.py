@@ -131,13 +131,13 @@ async def _ask(model: LanguageModel, cases: Sequence[RoleCase]) -> list[Answered
         ]
     requests = [case.request for case in cases]
     if cases[0].scored:
-        found = []
+        result = []
         for case, (weights, usage) in zip(cases, await model.score_options(requests), strict=True):
             assert isinstance(case.request.constraint, OneOf), "a score is asked for by a choice"
             options = case.request.constraint.options
             text = options[weights.index(max(weights))] if any(weights) else ""
-            found.append(Answered(case, text, case.judge(text), usage.prompt_tokens, usage.completion_tokens))
-        return found
+            result.append(Answered(case, text, case.judge(text), usage.prompt_tokens, usage.completion_tokens))
+        return result
     return [
         Answered(
             case,

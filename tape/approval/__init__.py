@@ -114,7 +114,7 @@ class ApprovalRequest:
         left = ", ".join(_written(kind, amount) for kind, amount in self.left.items()) or "everything (no caps)"
         note = f"; {self.note}" if self.note else ""
         lines = [f"{shown_action(self.shown)} ({self.reason}{note})", f"costs at most {cost}; left: {left}"]
-        rest = (escaped(one if len(one) <= LONGEST else f"{one[:LONGEST]}...") for one in self.rest)
+        rest = (escaped(name if len(name) <= LONGEST else f"{name[:LONGEST]}...") for name in self.rest)
         lines += [f"then: {'; '.join(rest)}"] if self.rest else []
         lines += ["on a copy this changes:", *(f"  {escaped(line)}" for line in self.changes)] if self.changes else []
         return "\n".join(lines)

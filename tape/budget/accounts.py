@@ -118,7 +118,7 @@ def _path(scope: str) -> tuple[str, ...]:
 
 def named(text: str) -> str:
     """A text as a name in a scope: what no name has is written as a number."""
-    name = re.sub(r"[^A-Za-z0-9_.@:-]", lambda found: f"+{ord(found[0]):x}+", text)
+    name = re.sub(r"[^A-Za-z0-9_.@:-]", lambda match: f"+{ord(match[0]):x}+", text)
     assert "/" not in name, "it is one name"
     assert (name == text) == ("+" not in name), "what has another name shows it"
     return name

@@ -79,7 +79,7 @@ class Budget(Mapping[str, int]):
         amounts: dict[str, str] = {}
         # A comma before three digits is one within a number, as in tokens=1,000.
         for part in filter(None, (p.strip() for p in re.split(r",(?!\d{3}(?!\d))", text))):
-            name, equals, value = (one.strip() for one in part.partition("="))
+            name, equals, value = (item.strip() for item in part.partition("="))
             if not equals:
                 name, value = resource_of(part), part
             if not name or not value:

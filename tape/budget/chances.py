@@ -96,14 +96,14 @@ class Likely:
             ConfigError: A kind is not declared, or mean or deviation do not fit below the worst case.
             ConfigError: The cost names no worst case of a kind.
         """
-        found = {}
+        spreads = {}
         for kind, pair in amounts.items():
             mean, deviation = (Resources.of(**{kind: amount})[kind] or 0 for amount in pair)
             most = cost.worst()[kind]
             if not most:
                 raise ConfigError(f"{kind}: a mean of it needs a worst case; name one in the cost")
-            found[kind] = Spread(0, most, mean, deviation)
-        return cls(cost, found)
+            spreads[kind] = Spread(0, most, mean, deviation)
+        return cls(cost, spreads)
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
         """That of the cost."""

@@ -92,12 +92,12 @@ class Ledger(Readings):
         """
         if (budget is None) == (not amounts):
             raise ConfigError('an earmark takes amounts, for instance ledger.earmark(usd="0.02"), or one Budget')
-        found = Budget.of(**amounts) if budget is None else budget
-        if not isinstance(found, Budget) or not found:
-            raise ConfigError(f"an earmark takes a Budget with at least one cap, not {found!r}")
-        if "wall_seconds" in found:
+        result = Budget.of(**amounts) if budget is None else budget
+        if not isinstance(result, Budget) or not result:
+            raise ConfigError(f"an earmark takes a Budget with at least one cap, not {result!r}")
+        if "wall_seconds" in result:
             raise ConfigError("wall_seconds is real time, which cannot be set aside; cap it where the agent is run")
-        return Earmark(found, self, name)
+        return Earmark(result, self, name)
 
     def shown_within(self, parent: Ledger) -> Ledger:
         """The same amounts beneath another ledger, to read what is left there."""

@@ -71,7 +71,7 @@ class OrderedLock:
         _thread.asked.pop()
 
     def _in_the_way(self) -> OrderedLock | None:
-        return next((one for one in reversed(_thread.asked) if one.rank >= self.rank and one._is_held()), None)
+        return next((lock for lock in reversed(_thread.asked) if lock.rank >= self.rank and lock._is_held()), None)
 
     def _is_held(self) -> bool:
         held: bool = self.mutex._is_owned()  # type: ignore[attr-defined]  # as threading.Condition asks it

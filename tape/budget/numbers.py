@@ -68,7 +68,7 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _copied(one) for name, one in value.items()}
+        return {name: _copied(item) for name, item in value.items()}
     if isinstance(value, set):
         return set(value)
-    return [_copied(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_copied(item) for item in value] if isinstance(value, list | tuple) else value

@@ -155,55 +155,57 @@ class StorePayer(Payer):
         begun, pause = time.monotonic(), PAUSE
         while True:
             try:
-                found = self.store.reserve(request)
+                held = self.store.reserve(request)
             except BaseException:  # an interrupt too: it may be held all the same
                 self._undo.append(request)
                 raise
-            assert isinstance(found, Held) or concerns(found.account, self.scope), (found, request)
-            if isinstance(found, Refused) and found.cap_needed is None:
+            assert isinstance(held, Held) or concerns(held.account, self.scope), (held, request)
+            if isinstance(held, Refused) and held.cap_needed is None:
                 raise UnknownCostError(
-                    f"the worst case of {found.resource} is unknown under the cap of {found.account}; declare it, or "
-                    f"lift the cap on {found.resource}"
+                    f"the worst case of {held.resource} is unknown under the cap of {held.account}; declare it, or "
+                    f"lift the cap on {held.resource}"
                 )
-            if not isinstance(found, Refused | Paused):
-                assert found.id == request.id, (found, request)
-                return StoreHold(found.id)
-            assert isinstance(found, Paused) or request.amounts.get(found.resource) != 0, "what is free is not refused"
-            if not self._waits(found, request, time.monotonic() - begun):
-                wanted = 0 if isinstance(found, Paused) else request.amounts.get(found.resource) or 0
-                raise found.error() if isinstance(found, Paused) else found.error(wanted)
+            if not isinstance(held, Refused | Paused):
+                assert held.id == request.id, (held, request)
+                return StoreHold(held.id)
+            assert isinstance(held, Paused) or request.amounts.get(held.resource) != 0, "what is free is not refused"
+            if not self._waits(held, request, time.monotonic() - begun):
+                wanted = 0 if isinstance(held, Paused) else request.amounts.get(held.resource) or 0
+                raise held.error() if isinstance(held, Paused) else held.error(wanted)
             if given_up.wait(pause) or self._closed.is_set():
                 raise LedgerError(f"nobody waits any more for a call of {self.scope}")
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _waits(self, found: Refused | Paused, request: HoldRequest, waited: float) -> bool:
+    def _waits(self, refused: Refused | Paused, request: HoldRequest, waited: float) -> bool:
         """Whether to try again: there is time, and something or somebody that can make room."""
         rule = self._rule_now()
         seconds = rule.seconds if rule is not None and rule.seconds else self._wait
         if not self._patient or _in_loop():
             seconds = 0
-        if isinstance(found, Paused):
-            return not found.stopped and waited < seconds
-        wanted = request.amounts.get(found.resource) or 0
-        assert found.cap_needed is not None, "what is unknown is not waited for: there will be no more room for it"
-        assert wanted > found.left, "what fits is not refused"
-        if rule is not None and rule.at_limit == "ask" and not is_part(found.account):  # a part gets no more
-            why = f"{in_units(found.resource, wanted)} do not fit into what {found.account} has left"
-            self.store.pause(self.scope, "ledger", why, wanted=found.wanted(wanted))
+        if isinstance(refused, Paused):
+            return not refused.stopped and waited < seconds
+        wanted = request.amounts.get(refused.resource) or 0
+        assert refused.cap_needed is not None, "what is unknown is not waited for: there will be no more room for it"
+        assert wanted > refused.left, "what fits is not refused"
+        if rule is not None and rule.at_limit == "ask" and not is_part(refused.account):  # a part gets no more
+            why = f"{in_units(refused.resource, wanted)} do not fit into what {refused.account} has left"
+            self.store.pause(self.scope, "ledger", why, wanted=refused.wanted(wanted))
             return True  # the next try finds the pause, or what a person has done meanwhile
-        if wanted > found.amount or waited >= seconds:
+        if wanted > refused.amount or waited >= seconds:
             return False
         if rule is not None and rule.at_limit == "refuse" and not self._wait:
             return False
         balances = self.store.read(self.scope, self.labels)
-        assert any(one.cap.account == found.account for one in balances), "what refused it is a cap of the call"
-        return any(one.held and one.cap.account == found.account for one in balances)
+        assert any(balance.cap.account == refused.account for balance in balances), (
+            "what refused it is a cap of the call"
+        )
+        return any(balance.held and balance.cap.account == refused.account for balance in balances)
 
     def _rule_now(self) -> Rule | None:
         """The first rule on the way from the scope to its root."""
         if self._rule is None or time.monotonic() - self._rule[0] > RULES_SECONDS:
             known = self.store.rules()
-            rules = {one.account: one for one in known}
+            rules = {item.account: item for item in known}
             path = (rules[account] for account in accounts_of(self.scope, {}) if account in rules)
             rule = next(path, None)
             assert rule is None or f"{self.scope}/".startswith(f"{rule.account}/"), "it is of the scope or above it"
@@ -275,20 +277,20 @@ class StorePayer(Payer):
 
     def left(self) -> Budget:
         """What can be held now of each resource that is capped: a budget under which an agent can plan."""
-        return Budget({kind: one.left for kind, one in self.tightest().items()})
+        return Budget({kind: balance.left for kind, balance in self.tightest().items()})
 
     def tightest(self) -> dict[str, Balance]:
         """Of each resource that is capped, the cap of which the least is left."""
-        found: dict[str, Balance] = {}
+        mapping: dict[str, Balance] = {}
         self._end_due()
         balances = self.store.read(self.scope, self.labels)
-        for one in balances:
-            assert concerns(one.cap.account, self.scope), "a call has to fit into the caps of its accounts alone"
-            kind = one.cap.resource
-            if kind not in found or one.left < found[kind].left:
-                found[kind] = one
-        assert all(found[one.cap.resource].left <= one.left for one in balances), "no cap has less"
-        return found
+        for balance in balances:
+            assert concerns(balance.cap.account, self.scope), "a call has to fit into the caps of its accounts alone"
+            kind = balance.cap.resource
+            if kind not in mapping or balance.left < mapping[kind].left:
+                mapping[kind] = balance
+        assert all(mapping[item.cap.resource].left <= item.left for item in balances), "no cap has less"
+        return mapping
 
     # --- parts --------------------------------------------------------------------------------
 

@@ -85,12 +85,12 @@ class Period:
         Raises:
             ConfigError: It is malformed.
         """
-        found = _FORM.fullmatch(text)
-        if found is None:
+        match = _FORM.fullmatch(text)
+        if match is None:
             raise ConfigError(
                 f"{short(text)} is no period; write total, hour, day@Europe/Berlin, week, month#15 or rolling:3600"
             )
-        unit, seconds, zone, day = found.groups()
+        unit, seconds, zone, day = match.groups()
         period = cls(unit, zone or "UTC", int(day or 1), int(seconds or 0))
         assert _FORM.fullmatch(str(period)), "what is written can be read again"
         return period
@@ -128,10 +128,10 @@ class Period:
     @property
     def bucket(self) -> int:
         """Seconds of a part of a rolling period."""
-        found = -(-self.seconds // BUCKETS)
-        assert found * BUCKETS >= self.seconds, "nothing leaves too early"
-        assert found * BUCKETS < self.seconds + BUCKETS, "no part is longer than it has to be"
-        return found
+        index = -(-self.seconds // BUCKETS)
+        assert index * BUCKETS >= self.seconds, "nothing leaves too early"
+        assert index * BUCKETS < self.seconds + BUCKETS, "no part is longer than it has to be"
+        return index
 
     def earliest(self, at: datetime) -> datetime | None:
         """The beginning of the first part that counts now; only a rolling period has several."""

@@ -56,7 +56,7 @@ def read_price(given: Any, path: Sequence[str | int]) -> Price:
     if isinstance(given, list):
         if not 0 < len(given) <= _MOST_PARTS:
             raise FieldError(path, f"a price is one part or a list of 1 to {_MOST_PARTS}")
-        parts = [_part(one, (*path, i)) for i, one in enumerate(given)]
+        parts = [_part(item, (*path, i)) for i, item in enumerate(given)]
     else:
         parts = [_part(given, path)]
     return Price((*parts, *(() if _names_money(given) else unpriced().parts)))
@@ -65,7 +65,7 @@ def read_price(given: Any, path: Sequence[str | int]) -> Price:
 def _names_money(given: Any) -> bool:
     """Whether amounts of money stand anywhere in a price."""
     if isinstance(given, Mapping):
-        return any(name in money_kinds() or _names_money(one) for name, one in given.items())
+        return any(name in money_kinds() or _names_money(item) for name, item in given.items())
     return isinstance(given, list) and any(map(_names_money, given))
 
 
@@ -123,7 +123,7 @@ def _by_value(given: Mapping[str, Any], path: Sequence[str | int]) -> Cost:
     values = given["values"]
     if not isinstance(values, Mapping) or not values:
         raise FieldError((*path, "values"), "expected prices by value, for instance { large = { usd = 0.02 } }")
-    prices = {name: read_amounts(one, (*path, "values", name)) for name, one in values.items()}
+    prices = {name: read_amounts(value, (*path, "values", name)) for name, value in values.items()}
     if "otherwise" in given:
         otherwise = read_amounts(given["otherwise"], (*path, "otherwise"))
     else:

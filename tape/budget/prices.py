@@ -222,18 +222,18 @@ class Reported:
     def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
         """What is reported."""
         del arguments
-        found = answer.structured
+        structured = answer.structured
         for key in self.path:
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if not isinstance(found, Mapping):
-            found = {next(iter(self.most)): found} if len(self.most) == 1 else {}
+            structured = structured.get(key) if isinstance(structured, Mapping) else None
+        if not isinstance(structured, Mapping):
+            structured = {next(iter(self.most)): structured} if len(self.most) == 1 else {}
         counts: dict[str, int | None] = {}
         for name, most in self.most.items():
             try:
                 # A report finer than what is counted is rounded up.
                 amount = kind_of(name).resolution
-                counts[name] = math.ceil(round(float(found[name]) / float(amount), 6))
-                if isinstance(found[name], bool) or not 0 <= (counts[name] or 0) <= MOST:
+                counts[name] = math.ceil(round(float(structured[name]) / float(amount), 6))
+                if isinstance(structured[name], bool) or not 0 <= (counts[name] or 0) <= MOST:
                     counts[name] = most
             except (KeyError, TypeError, ValueError, OverflowError):
                 counts[name] = most
@@ -361,11 +361,11 @@ def unpriced() -> Price:
 def highest(several: Sequence[Resources]) -> Resources:
     """The largest amount of each resource; unknown where one is."""
     names = {name for amounts in several for name in amounts}
-    found: dict[str, int | None] = {}
+    numbers: dict[str, int | None] = {}
     for name in names:
         counts = [amounts[name] for amounts in several]
-        found[name] = None if None in counts else max(count or 0 for count in counts)
-    return Resources(found)
+        numbers[name] = None if None in counts else max(count or 0 for count in counts)
+    return Resources(numbers)
 
 
 def _times(each: Resources, units: int | None) -> Resources:

@@ -102,7 +102,7 @@ def no_more(id: str, part: str) -> str:
 def log_late(id: str, scope: str, before: Mapping[str, int], spent: Mapping[str, int], is_debt: bool) -> None:
     """Log that the hold of a call had expired when it was answered."""
     assert min(spent.values(), default=0) >= 0, spent
-    was, now = (_listed(one) for one in (before, spent))
+    was, now = (_listed(numbers) for numbers in (before, spent))
     beyond = "; some of it is debt, since its caps had no room" if is_debt else ""
     logger.warning("the hold %s of %s had expired: booked is now %s instead of %s%s", id, scope, now, was, beyond)
 
@@ -162,7 +162,7 @@ class Rule:
         require_seconds("a call waits", self.seconds, 0)
         if self.at_limit != "refuse" and not self.seconds:
             raise ConfigError(f"for how many seconds is a call of {self.account} to {self.at_limit}?")
-        if not all(type(one) is int and 1 <= one <= 100 for one in self.warn):
+        if not all(type(index) is int and 1 <= index <= 100 for index in self.warn):
             raise ConfigError(f"levels of warning are percent of a cap, such as 50, 80, 100, not {short(self.warn)}")
         object.__setattr__(self, "warn", tuple(sorted(set(self.warn))))
         require_text("a webhook", self.webhook)
@@ -171,7 +171,7 @@ class Rule:
             address.scheme in ("http", "https") and address.hostname and "@" not in address.netloc
         ):
             raise ConfigError("a webhook is an address with http or https, without a name and a password")
-        if not all(type(one) is int and 0 <= one <= 10_000 for one in (self.same, self.tools)):
+        if not all(type(tools) is int and 0 <= tools <= 10_000 for tools in (self.same, self.tools)):
             raise ConfigError("equal calls in a row and different tools are whole numbers from 0 to 10,000")
 
 
@@ -268,16 +268,16 @@ class Warned(NamedTuple):
 
 def deliver(warned: Warned) -> None:
     """Log a warning, and tell its webhook, by a thread of its own; the ledger's notes have it in any case."""
-    one = warned
-    assert one.percent >= 1, one
-    assert one.percent <= 100, one
-    is_reached = one.taken * 100 >= one.percent * one.amount
-    assert is_reached or one.percent == 100, "below a level is warned of a refusal alone, which counts as 100 %"
-    taken, amount = in_units(one.resource, one.taken), in_units(one.resource, one.amount)
-    said = f"{one.percent} %" if is_reached else "a call was refused"
-    logger.warning("%s has taken %s of %s (%s): %s", one.account, taken, amount, one.period, said)
-    if one.webhook:
-        threading.Thread(target=_post, args=(one,), name="tape webhook", daemon=True).start()
+    item = warned
+    assert item.percent >= 1, item
+    assert item.percent <= 100, item
+    is_reached = item.taken * 100 >= item.percent * item.amount
+    assert is_reached or item.percent == 100, "below a level is warned of a refusal alone, which counts as 100 %"
+    taken, amount = in_units(item.resource, item.taken), in_units(item.resource, item.amount)
+    said = f"{item.percent} %" if is_reached else "a call was refused"
+    logger.warning("%s has taken %s of %s (%s): %s", item.account, taken, amount, item.period, said)
+    if item.webhook:
+        threading.Thread(target=_post, args=(item,), name="tape webhook", daemon=True).start()
 
 
 def tell(warned: Callable[[Warned], None], what: Warned) -> None:

@@ -162,17 +162,17 @@ def beta_below(x: float, a: float, b: float) -> float:
         return 1 - beta_below(1 - x, b, a)
     front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
-    found = d
+    share = d
     for m in range(1, _MOST_TERMS):
         for term in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
             d, c = 1 / _away(1 + term * d), _away(1 + term / c)
-            found *= d * c
+            share *= d * c
         if abs(d * c - 1) < _ENOUGH:
             break
-    return min(1.0, math.exp(front) * found / a)
+    return min(1.0, math.exp(front) * share / a)
 
 
 def _away(value: float) -> float:

@@ -87,10 +87,10 @@ def parse_amount(kind: str, value: object, unit: str = "") -> Decimal:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Which of the known resources a name was probably meant for: ``" (did you mean 'usd'?)"``, or nothing."""
-    listed = {one.lower(): one for one in known}
+    listed = {text.lower(): text for text in known}
     word = name.strip().lower()
     alike = ("usd" if word in MONEY else "seconds" if word in TIME else word, *get_close_matches(word, listed, 1))
-    meant = next((listed[one] for one in alike if one in listed), "")
+    meant = next((listed[text] for text in alike if text in listed), "")
     return f" (did you mean {meant!r}?)" if meant else ""
 
 
@@ -100,9 +100,9 @@ def alike(name: str, used: Iterable[str], declared: Iterable[str]) -> str | None
     It is a declared one in other letters (``USD``), its singular or a slip of it; or one that is used beside it, in
     other letters or by the name of a unit (``dollars`` beside ``usd``).
     """
-    letters = {_singular(one): one for one in declared}
-    units = {_singular(one): one for one in used if one != name}
-    units |= {"usd" if word in MONEY else "second" if word in TIME else word: one for word, one in units.items()}
+    letters = {_singular(text): text for text in declared}
+    units = {_singular(use): use for use in used if use != name}
+    units |= {"usd" if word in MONEY else "second" if word in TIME else word: text for word, text in units.items()}
     word = _singular(name)
     slip = get_close_matches(word, letters, 1, _A_SLIP)
     unit = "usd" if word in MONEY else "second" if word in TIME else word
@@ -115,8 +115,8 @@ def _singular(name: str) -> str:
 
 def unit_of(amount: str) -> str:
     """The unit that an amount is written in, ``$`` too; empty where it has none, or is no amount."""
-    found = _AMOUNT.fullmatch(amount.strip()) if len(amount) <= _LONGEST else None
-    return "" if found is None else " ".join((found["unit"] or found["dollar"] or "").lower().split())
+    match = _AMOUNT.fullmatch(amount.strip()) if len(amount) <= _LONGEST else None
+    return "" if match is None else " ".join((match["unit"] or match["dollar"] or "").lower().split())
 
 
 def exactly(amount: Decimal, size: Decimal) -> Decimal | None:
@@ -135,18 +135,18 @@ def _number(value: object) -> Decimal | None:
 
 
 def _read(kind: str, text: str, unit: str) -> Decimal | None:
-    found = _AMOUNT.fullmatch(text)
-    if found is None:
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
         return _number(text) if text.lower().lstrip("+-") in ("inf", "infinity", "nan") else None
-    named = " ".join((found["unit"] or "").split())
-    size = _size(kind, named or found["dollar"], unit)
-    if size is None or (found["dollar"] and named and _size(kind, "$", unit) is None):
+    named = " ".join((match["unit"] or "").split())
+    size = _size(kind, named or match["dollar"], unit)
+    if size is None or (match["dollar"] and named and _size(kind, "$", unit) is None):
         raise ConfigError(
-            f"{kind}: {text!r} is in {named or found['dollar']!r}, not in {_several(kind, unit)}; "
+            f"{kind}: {text!r} is in {named or match['dollar']!r}, not in {_several(kind, unit)}; "
             f"write {_examples(kind, unit)}"
         )
-    number = Fraction(Decimal(found["number"].replace(",", "") + (found["exponent"] or "")))
-    number *= size * _TIMES[found["times"] or ""] * (-1 if "-" in (found["sign"], found["minus"]) else 1)
+    number = Fraction(Decimal(match["number"].replace(",", "") + (match["exponent"] or "")))
+    number *= size * _TIMES[match["times"] or ""] * (-1 if "-" in (match["sign"], match["minus"]) else 1)
     try:
         return _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
     except (Inexact, Overflow):
@@ -166,7 +166,7 @@ def _size(kind: str, named: str, unit: str) -> Fraction | None:
     if table is not None and named.lower() in table:
         return table[named.lower()] / base
     own, _, rest = unit.partition(" of ")
-    names = {one.lower() for name in (kind, own) if name for one in (name, f"{name}s", name.removesuffix("s"))}
+    names = {text.lower() for name in (kind, own) if name for text in (name, f"{name}s", name.removesuffix("s"))}
     names |= {f"{name} of {rest}".lower() for name in (own, f"{own}s") if rest}
     return Fraction(1) if named.lower() in names else None
 

@@ -191,13 +191,13 @@ def whole(gains: Sequence[Fraction]) -> list[int]:
     unit = math.lcm(*(gain.denominator for gain in gains))
     whole = [int(gain * unit) for gain in gains]
     shared = math.gcd(*whole) or 1
-    return [one // shared for one in whole]
+    return [index // shared for index in whole]
 
 
 def digits(amounts: Iterable[Decimal]) -> int:
     """How many digits after the point are needed to write all of them."""
     exponents = (amount.normalize(WIDE).as_tuple().exponent for amount in amounts)
-    return max((-one for one in exponents if isinstance(one, int)), default=0)
+    return max((-index for index in exponents if isinstance(index, int)), default=0)
 
 
 def written(name: str, amount: Decimal) -> str:

@@ -77,7 +77,7 @@ class Why:
 
     def __str__(self) -> str:
         # Where nothing fits, the text says already which caps would do.
-        added = [] if self.least else [str(one) for one in self.more.values() if one.plan != self.known]
+        added = [] if self.least else [str(item) for item in self.more.values() if item.plan != self.known]
         return "\n".join([self.text, *added])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -74,34 +74,34 @@ def best_counts(groups: Sequence[Group], caps: Sequence[int], seconds: float) ->
         elif group.least:
             return None
     together = [
-        Group(sum(groups[one].count for one in numbers), sum(groups[one].least for one in numbers), *alike)
+        Group(sum(groups[count].count for count in numbers), sum(groups[count].least for count in numbers), *alike)
         for alike, numbers in merged.items()
     ]
-    found = _Search(together, caps, time.monotonic() + seconds).run() if together else Counts([], 0, 0)
-    if found is None:
+    counts = _Search(together, caps, time.monotonic() + seconds).run() if together else Counts([], 0, 0)
+    if counts is None:
         return None
     taken = [[0] * len(group.costs) for group in groups]
-    for numbers, left in zip(merged.values(), found.taken, strict=True):
-        spare = sum(left) - sum(groups[one].least for one in numbers)
-        for one in numbers:
-            more = min(spare, groups[one].count - groups[one].least)
-            spare, wanted = spare - more, groups[one].least + more
-            for place, way in enumerate(ways[one]):
-                taken[one][way] = now = min(left[place], wanted)
+    for numbers, left in zip(merged.values(), counts.taken, strict=True):
+        spare = sum(left) - sum(groups[count].least for count in numbers)
+        for index in numbers:
+            more = min(spare, groups[index].count - groups[index].least)
+            spare, wanted = spare - more, groups[index].least + more
+            for place, way in enumerate(ways[index]):
+                taken[index][way] = now = min(left[place], wanted)
                 left[place], wanted = left[place] - now, wanted - now
-    return found._replace(taken=taken)
+    return counts._replace(taken=taken)
 
 
 def _useful(group: Group, caps: Sequence[int]) -> list[int]:
     """The ways that fit once, without those beside which another takes no more and is worth no less."""
-    found: list[int] = []
+    numbers: list[int] = []
     fitting = [
-        way for way, cost in enumerate(group.costs) if all(one <= cap for one, cap in zip(cost, caps, strict=True))
+        way for way, cost in enumerate(group.costs) if all(index <= cap for index, cap in zip(cost, caps, strict=True))
     ]
     for way in sorted(fitting, key=lambda way: (-group.values[way], group.costs[way], way)):
-        if not any(all(map(operator.le, group.costs[one], group.costs[way])) for one in found):
-            found.append(way)
-    return found
+        if not any(all(map(operator.le, group.costs[index], group.costs[way])) for index in numbers):
+            numbers.append(way)
+    return numbers
 
 
 def _dot(some: Sequence[int], others: Sequence[int]) -> int:
@@ -165,7 +165,9 @@ class _Tableau:
 
     def values(self) -> dict[int, float]:
         """The basic variables; all others are 0."""
-        return {one: float(value) for one, value in zip(self.basic, self.body[1:, -1], strict=True) if one != _CUT}
+        return {
+            index: float(value) for index, value in zip(self.basic, self.body[1:, -1], strict=True) if index != _CUT
+        }
 
 
 class _Node(NamedTuple):
@@ -189,7 +191,7 @@ class _Search:
         self._idle = len(self._cost)
         self._resource = self._idle + len(groups)
         self._unit = max(self._value, default=0) or 1
-        self._swaps = sorted(self._gains(), key=lambda one: one[0])
+        self._swaps = sorted(self._gains(), key=lambda pair: pair[0])
         self._best: list[int] | None = None
         self._most = -1
 
@@ -247,15 +249,15 @@ class _Search:
     def _split(self, node: _Node, values: dict[int, float]) -> tuple[int, float] | None:
         """A variable that is to be a whole number, and where to split it; None where all are fixed."""
         inside = {
-            one: at
-            for one, at in values.items()
-            if one < self._resource and node.low[one] < node.high[one] and _WHOLE < at % 1 < 1 - _WHOLE
-            and node.low[one] < at < node.high[one]
+            name: at
+            for name, at in values.items()
+            if name < self._resource and node.low[name] < node.high[name] and _WHOLE < at % 1 < 1 - _WHOLE
+            and node.low[name] < at < node.high[name]
         }  # fmt: skip
         if inside:  # whole groups first: they decide more
-            return min(inside.items(), key=lambda one: (one[0] < self._idle, abs(one[1] % 1 - 0.5), one[0]))
-        loose = (one for one in range(self._idle) if node.low[one] < node.high[one])
-        return next(((one, (node.low[one] + node.high[one]) / 2) for one in loose), None)
+            return min(inside.items(), key=lambda pair: (pair[0] < self._idle, abs(pair[1] % 1 - 0.5), pair[0]))
+        loose = (index for index in range(self._idle) if node.low[index] < node.high[index])
+        return next(((index, (node.low[index] + node.high[index]) / 2) for index in loose), None)
 
     def _bound(self, node: _Node, broken: int | None) -> int | None:
         """What nothing in a node is worth more than, in whole numbers; None where nothing in it fits.
@@ -293,16 +295,16 @@ class _Search:
 
     def _gains(self) -> list[tuple[float, int, int, list[int]]]:
         """What can be made better: shares of the caps that a value takes, from which way, to which, and the cost."""
-        nothing, found = (0,) * len(self._caps), []
+        nothing, pairs = (0,) * len(self._caps), []
         for number, own in enumerate(self._ways):
             for to, source in itertools.product(own, (self._idle + number, *own)):
                 idle = source >= self._idle
                 gain = self._value[to] - (0 if idle else self._value[source])
                 need = list(map(operator.sub, self._cost[to], nothing if idle else self._cost[source]))
                 if gain > 0:
-                    shares = sum(max(0, one) / (cap or 1) for one, cap in zip(need, self._caps, strict=True))
-                    found.append((shares / gain, source, to, need))
-        return found
+                    shares = sum(max(0, item) / (cap or 1) for item, cap in zip(need, self._caps, strict=True))
+                    pairs.append((shares / gain, source, to, need))
+        return pairs
 
     def _improve(self, counts: list[int]) -> None:
         """Fill counts up while they gain, and remember them where they fit and are the best so far."""
@@ -320,10 +322,10 @@ class _Search:
         while again:
             again = False
             for _, source, to, need in self._swaps:
-                room = [have // one for have, one in zip(left, need, strict=True) if one > 0]
+                room = [have // index for have, index in zip(left, need, strict=True) if index > 0]
                 if counts[source] and (times := min([counts[source], *room])) > 0:
                     counts[source], counts[to], again = counts[source] - times, counts[to] + times, True
-                    left = [have - times * one for have, one in zip(left, need, strict=True)]
+                    left = [have - times * index for have, index in zip(left, need, strict=True)]
         value = _dot(counts, self._value)
         if value > self._most:
             self._most, self._best = value, counts[: self._idle]

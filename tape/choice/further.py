@@ -39,7 +39,7 @@ def criteria_of(given: Any, epsilon: Any, costs: Sequence[str], *, valued: bool)
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 <= epsilon < math.inf:
         raise ConfigError(f"epsilon={epsilon!r}: expected a number of at least 0, for instance 0.05")
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(item, str) for item in given):
         raise ConfigError(f'frontier={given!r}: expected criteria, for instance ("usd", "value")')
     names = tuple(given)
     for name in names:
@@ -82,14 +82,14 @@ def frontier_paths(problem: PathProblem, criteria: Sequence[str], epsilon: float
         problem = replace(problem, edge_rewards=[0.0] * len(problem.edges))
     names = ["objective" if name == VALUE else name for name in criteria]
     try:
-        found = solvers.frontier(problem, names, float(epsilon), most=_MOST)
+        frontier = solvers.frontier(problem, names, float(epsilon), most=_MOST)
     except solvers.ProblemError as error:
         raise ConfigError(f"frontier=: {error}") from None
-    if found.status is Status.FEASIBLE:
+    if frontier.status is Status.FEASIBLE:
         raise ConfigError(f"the frontier has more than {_MOST:,} plans; thin it with a larger epsilon than {epsilon:g}")
-    if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        raise TapeError(f"the solver has failed ({found.status}): {found.message}")
-    return [one.edges for one in found]
+    if frontier.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        raise TapeError(f"the solver has failed ({frontier.status}): {frontier.message}")
+    return [solution.edges for solution in frontier]
 
 
 def unlimited(
@@ -126,7 +126,7 @@ def more_of_each(
         choose: The best plan with another cap on a resource.
         now: The best plan under the caps as they are.
     """
-    found = {}
+    mapping = {}
     for name, given in zip(problem.resources, problem.budgets, strict=True):
         try:
             need = solvers.next_budget(problem, name)
@@ -144,5 +144,5 @@ def more_of_each(
             else "would be worth {} instead of {}".format(*told_apart(then.value, now.value))
         )
         text = f"With {name} at {written(name, cap)} ({written(name, by)} more), {then.plan!r} {instead}."
-        found[name] = More(cap, by, then.plan, then.value, text)
-    return found
+        mapping[name] = More(cap, by, then.plan, then.value, text)
+    return mapping

@@ -104,9 +104,9 @@ class PlanGraph:
 
     def _edge(self, source: str, action: str, target: str) -> dict[str, Any]:
         """The edge with this source, action and target, added if it is new."""
-        found = self._find(source, action, target)
-        if found is not None:
-            return found
+        mapping = self._find(source, action, target)
+        if mapping is not None:
+            return mapping
         number = len(self._ends)
         self._ends.append((source, target))
         data = {"id": number, "action": action, "target": target, "votes": 0, "confidence": 1.0}
@@ -192,8 +192,8 @@ class PlanGraph:
     def _data(self, edge: int) -> dict[str, Any]:
         if not 0 <= edge < len(self._ends):
             raise GraphError(f"there is no edge {edge}")
-        found: dict[str, Any] = self.nx.edges[(*self._ends[edge], edge)]
-        return found
+        values: dict[str, Any] = self.nx.edges[(*self._ends[edge], edge)]
+        return values
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -217,10 +217,10 @@ class PlanGraph:
     def find(self, source: str, action: str, target: str) -> int:
         """The id of the edge with this source, action and target."""
         self._require(source)
-        found = self._find(source, action, target)
-        if found is None:
+        mapping = self._find(source, action, target)
+        if mapping is None:
             raise GraphError(f"there is no edge {source!r} --{action}--> {target!r}")
-        return int(found["id"])
+        return int(mapping["id"])
 
     def state(self, node: str) -> Hashable:
         """The state of a node; the key itself in a graph read from a file."""
@@ -233,8 +233,8 @@ class PlanGraph:
 
     def _node(self, node: str) -> dict[str, Any]:
         self._require(node)
-        found: dict[str, Any] = self.nx.nodes[node]
-        return found
+        values: dict[str, Any] = self.nx.nodes[node]
+        return values
 
     def _require(self, node: str) -> None:
         if node not in self.nx:

@@ -119,13 +119,13 @@ def _of_lists(plans: Any, asked: SelectRequest) -> PlanSpace:
         options.append(EdgeOption(0, len(names) - 1, None, gains[i], {}, listed=False))
         for step in plan:
             names.append(f"after {step!r}")
-            for one in variants(step):
-                cost = read_cost(one)
+            for variant in variants(step):
+                cost = read_cost(variant)
                 if cost is None and asked.cost is not None:
                     raise ConfigError(
-                        f"step {one!r} has no cost; an unknown cost is not 0, so declare one ({{}} if it is free)"
+                        f"step {variant!r} has no cost; an unknown cost is not 0, so declare one ({{}} if it is free)"
                     )
-                options.append(EdgeOption(len(names) - 2, len(names) - 1, one, read_value(one), cost or {}))
+                options.append(EdgeOption(len(names) - 2, len(names) - 1, variant, read_value(variant), cost or {}))
         ends.append(len(names) - 1)
     longest = 1 + max(map(len, lists))
     return PlanSpace(names, options, 0, ends, longest, lambda option: repr(option.step), lists=True)
@@ -148,7 +148,7 @@ def _plan_values(value: object, count: int) -> tuple[list[Fraction], object]:
     """The value of each plan as a whole, and the values of its steps."""
     if isinstance(value, str | bytes | Mapping) or callable(value) or not isinstance(value, Iterable):
         return [Fraction(0)] * count, value
-    values = [number(one, f"the value of plan {i}") for i, one in enumerate(value)]
+    values = [number(item, f"the value of plan {i}") for i, item in enumerate(value)]
     if len(values) != count:
         raise ConfigError(f"value= lists {len(values)} values for {count} plans")
     return values, None
@@ -263,10 +263,10 @@ def _goals(goals: Any, nodes: Any) -> list[Any] | None:
 
 
 def _reward(data: Mapping[str, Any], what: str) -> Fraction:
-    found = [data[name] for name in ("reward", "value") if name in data]
-    if len(found) > 1:
+    matching_datums = [data[name] for name in ("reward", "value") if name in data]
+    if len(matching_datums) > 1:
         raise GraphError(f"{what} has both `reward` and `value`; give one of them")
-    return number(found[0], f"the reward of {what}") if found else Fraction(0)
+    return number(matching_datums[0], f"the reward of {what}") if matching_datums else Fraction(0)
 
 
 def _between(names: Sequence[str]) -> Callable[[EdgeOption], str]:

@@ -66,10 +66,13 @@ class Ranking:
         """
         asked = k if self._exact else k + 1
         while asked <= max(_NEAR, k + 1):
-            found = solvers.k_best(self._searched, asked, skip=skip)
-            if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):  # without a time limit it proves what it says
-                raise TapeError(f"the solver has failed ({found.status}): {found.message}")
-            paths = [one.edges for one in found]
+            best_paths = solvers.k_best(self._searched, asked, skip=skip)
+            if best_paths.status not in (
+                Status.OPTIMAL,
+                Status.INFEASIBLE,
+            ):  # without a time limit it proves what it says
+                raise TapeError(f"the solver has failed ({best_paths.status}): {best_paths.message}")
+            paths = [solution.edges for solution in best_paths]
             if self._exact:
                 return paths
             ranked = sorted(paths, key=self._key)[:k]
@@ -126,7 +129,7 @@ class Ranking:
 
     def _key(self, path: tuple[int, ...]) -> tuple[int, Fraction, int, tuple[int, ...]]:
         value = sum(self._worth[edge] for edge in path)
-        share = sum((one for edge in path for one in self._shares[edge]), Fraction(0))
+        share = sum((fraction for edge in path for fraction in self._shares[edge]), Fraction(0))
         return -value, share, len(path), path
 
     def _cheapest_first(self, numbers: list[int], capped: int) -> tuple[list[int], int, bool]:
@@ -176,7 +179,7 @@ def _in_order(values: set[tuple[int, int]], terms: int) -> bool:
     for value, rounded in values:
         sums = [(left - n, a + n * value, b + n * rounded) for left, a, b in sums for n in range(left + 1)]
     ordered = sorted({(a, b) for _, a, b in sums})
-    return all(one < other and below < above for (one, below), (other, above) in pairwise(ordered))
+    return all(earlier < other and below < above for (earlier, below), (other, above) in pairwise(ordered))
 
 
 def _narrowed(numbers: Sequence[int], terms: int) -> list[int]:
@@ -187,11 +190,11 @@ def _narrowed(numbers: Sequence[int], terms: int) -> list[int]:
     magnitudes = sorted({abs(number) for number in numbers if number})
     for small, unit in pairwise(magnitudes):
         many = [round(Fraction(number, unit)) for number in numbers] if unit > 2 * terms * small else []
-        rests = [number - unit * one for number, one in zip(numbers, many, strict=False)]
+        rests = [number - unit * index for number, index in zip(numbers, many, strict=False)]
         if rests and unit > 2 * terms * max(map(abs, rests)):
             many, rests = _narrowed(many, terms), _narrowed(rests, terms)
             smaller = 2 * terms * max(map(abs, rests)) + 1
-            numbers = [smaller * one + rest for one, rest in zip(many, rests, strict=True)]
+            numbers = [smaller * index + rest for index, rest in zip(many, rests, strict=True)]
             break
     shared = math.gcd(*numbers) or 1
     return [number // shared for number in numbers]

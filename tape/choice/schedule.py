@@ -61,8 +61,8 @@ def select_schedule(
         raise ConfigError("there are no steps; give a dict of steps, each with its variants")
     ways = [_ways(step, given, caps) for step, given in steps.items()]
     search = _Search([*steps], ways, limits, caps, texts)
-    found = search.solve(search.problem)
-    return search.choice(found) if found else search.none()
+    schedule = search.solve(search.problem)
+    return search.choice(schedule) if schedule else search.none()
 
 
 def _ways(step: Any, given: Any, caps: Mapping[str, Decimal]) -> list[_Way]:
@@ -70,14 +70,14 @@ def _ways(step: Any, given: Any, caps: Mapping[str, Decimal]) -> list[_Way]:
     if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
         raise ConfigError(f'step {step!r} is {given!r}: expected variants such as [{{"name": "quick", "usd": 1}}]')
     ways = []
-    for place, one in enumerate(listed):
-        if not isinstance(one, Mapping):
-            raise ConfigError(f"variant {place} of step {step!r} is {one!r}: expected a dict with its amounts")
-        what = f"variant {one.get('name', place)!r} of step {step!r}"
-        tool = one.get("tool", one.get("name", ""))
-        cost = {name: amount for name, amount in one.items() if name not in ("name", "value", "tool")}
-        value = number(one.get("value", 0), f"the value of {what}")
-        ways.append(_Way(one.get("name", step), amounts_of(cost, caps, what), value, str(tool)))
+    for place, mapping in enumerate(listed):
+        if not isinstance(mapping, Mapping):
+            raise ConfigError(f"variant {place} of step {step!r} is {mapping!r}: expected a dict with its amounts")
+        what = f"variant {mapping.get('name', place)!r} of step {step!r}"
+        tool = mapping.get("tool", mapping.get("name", ""))
+        cost = {name: amount for name, amount in mapping.items() if name not in ("name", "value", "tool")}
+        value = number(mapping.get("value", 0), f"the value of {what}")
+        ways.append(_Way(mapping.get("name", step), amounts_of(cost, caps, what), value, str(tool)))
     if not ways:
         raise ConfigError(f"step {step!r} has no variants; give at least one")
     return ways
@@ -91,10 +91,10 @@ def _waits(steps: Sequence[Any], after: Mapping[Any, Iterable[Any]] | None) -> l
         raise ConfigError(f'after={after!r}: expected steps by the step that waits for them: {{"join": ["load"]}}')
     for step, others in (after or {}).items():
         listed = [others] if isinstance(others, str | bytes) or not isinstance(others, Iterable) else [*others]
-        for one in (step, *listed):
-            if not isinstance(one, Hashable) or one not in place:
-                raise ConfigError(f"after= names {one!r}, which is no step{nearest(str(one), map(str, steps))}")
-        waits[place[step]] = [place[one] for one in listed]
+        for item in (step, *listed):
+            if not isinstance(item, Hashable) or item not in place:
+                raise ConfigError(f"after= names {item!r}, which is no step{nearest(str(item), map(str, steps))}")
+        waits[place[step]] = [place[name] for name in listed]
     left = {number: {*several} for number, several in enumerate(waits)}
     while free := [number for number, several in left.items() if not several & left.keys()]:
         left = {number: several for number, several in left.items() if number not in free}
@@ -102,7 +102,7 @@ def _waits(steps: Sequence[Any], after: Mapping[Any, Iterable[Any]] | None) -> l
         circle = [min(left)]
         while circle[-1] not in circle[:-1]:
             circle.append(min(left[circle[-1]] & left.keys()))
-        names = " waits for ".join(repr(steps[one]) for one in circle[circle.index(circle[-1]) :])
+        names = " waits for ".join(repr(steps[index]) for index in circle[circle.index(circle[-1]) :])
         raise ConfigError(f"after= is a circle: {names}; leave one of these out")
     return waits
 
@@ -119,34 +119,34 @@ class _Search:
         texts: Mapping[str, str],
     ) -> None:
         self._steps, self._ways, self._caps, self._texts = steps, ways, caps, texts
-        every = [one for row in ways for one in row]
-        named = dict.fromkeys(name for one in every for name in one.cost)
+        every = [way for row in ways for way in row]
+        named = dict.fromkeys(name for way in every for name in way.cost)
         for name in caps:
             if name not in named:
                 raise ConfigError(f"the budget {name!r} would cap nothing: no variant names it{nearest(name, named)}")
         require_apart(named)
         if limits.aim not in ("value", *named):
             raise ConfigError(f"aim={limits.aim!r}: expected 'value', or a resource of which as little as possible")
-        tools = {one.tool for one in every}
+        tools = {way.tool for way in every}
         if wrong := [tool for tool in limits.at_once or {} if tool not in tools]:
             raise ConfigError(
                 f"at_once= names {wrong[0]!r}, which no variant has as its tool{nearest(wrong[0], tools)}"
             )
         self._resources = [name for name in named if name != TIME]
         self._unit = {name: self._unit_of(name) for name in (*self._resources, TIME)}
-        values = iter(whole([one.value for one in every]))
+        values = iter(whole([way.value for way in every]))
         aims: dict[str, Any] = {"value": "value", TIME: "time"} | {n: i for i, n in enumerate(self._resources)}
         try:
             self.problem = ScheduleProblem(
                 [
                     [
                         solvers.Variant(
-                            self._count(TIME, one.cost.get(TIME)),
-                            tuple(self._count(name, one.cost.get(name)) for name in self._resources),
+                            self._count(TIME, way.cost.get(TIME)),
+                            tuple(self._count(name, way.cost.get(name)) for name in self._resources),
                             next(values),
-                            one.tool,
+                            way.tool,
                         )
-                        for one in row
+                        for way in row
                     ]
                     for row in ways
                 ],
@@ -162,7 +162,7 @@ class _Search:
 
     def _unit_of(self, name: str) -> Decimal:
         """The largest unit of which all amounts of a resource are whole numbers."""
-        amounts = [one.cost.get(name, Decimal(0)) for row in self._ways for one in row]
+        amounts = [way.cost.get(name, Decimal(0)) for row in self._ways for way in row]
         finest = Decimal(1).scaleb(-digits(amounts), context=WIDE)
         return finest * max(1, math.gcd(*(int(WIDE.divide(amount, finest)) for amount in amounts)))
 
@@ -181,52 +181,52 @@ class _Search:
     def solve(self, problem: ScheduleProblem) -> solvers.Schedule:
         """An answer that is a plan, or a proof that there is none."""
         try:
-            found = solvers.schedule(problem, _SEARCH_SECONDS if problem.limited else None)
+            schedule = solvers.schedule(problem, _SEARCH_SECONDS if problem.limited else None)
         except SolverError as error:
             raise ConfigError(str(error)) from None
-        if found.status in (Status.ERROR, Status.TIMEOUT):
-            raise TapeError(f"no plan was found ({found.status}): {found.message or 'the time was up'}")
-        return found
+        if schedule.status in (Status.ERROR, Status.TIMEOUT):
+            raise TapeError(f"no plan was found ({schedule.status}): {schedule.message or 'the time was up'}")
+        return schedule
 
-    def choice(self, found: solvers.Schedule) -> Choice:
+    def choice(self, result: solvers.Schedule) -> Choice:
         """A plan as an answer."""
-        ways = [row[one] for row, one in zip(self._ways, found.chosen, strict=True)]
-        variants = [row[one] for row, one in zip(self.problem.steps, found.chosen, strict=True)]
-        critical = solvers.critical_steps(self.problem.after, found.starts, [one.time for one in variants])
-        order = sorted(range(len(ways)), key=lambda step: (found.starts[step], self.problem.order.index(step)))
+        ways = [row[index] for row, index in zip(self._ways, result.chosen, strict=True)]
+        variants = [row[index] for row, index in zip(self.problem.steps, result.chosen, strict=True)]
+        critical = solvers.critical_steps(self.problem.after, result.starts, [variant.time for variant in variants])
+        order = sorted(range(len(ways)), key=lambda step: (result.starts[step], self.problem.order.index(step)))
         schedule = [
             Scheduled(
                 self._steps[step],
                 ways[step].name,
-                self._amount(TIME, found.starts[step]),
-                self._amount(TIME, found.starts[step] + variants[step].time),
+                self._amount(TIME, result.starts[step]),
+                self._amount(TIME, result.starts[step] + variants[step].time),
                 step in critical,
             )
             for step in order
         ]
-        counts = {**dict(zip(self._resources, found.used, strict=True)), TIME: found.end or 0}
+        counts = {**dict(zip(self._resources, result.used, strict=True)), TIME: result.end or 0}
         spent = {name: self._amount(name, count) for name, count in counts.items()}
         return Choice(
-            plan=[one.variant for one in schedule],
+            plan=[scheduled.variant for scheduled in schedule],
             spent=spent,
             left={name: plain(cap - spent[name]) for name, cap in self._caps.items()},
-            value=float(sum(one.value for one in ways)),
-            why=self._why(ways, schedule, found),
+            value=float(sum(way.value for way in ways)),
+            why=self._why(ways, schedule, result),
             schedule=tuple(schedule),
-            gap=found.gap,
+            gap=result.gap,
         )
 
-    def _why(self, ways: Sequence[_Way], schedule: Sequence[Scheduled], found: solvers.Schedule) -> Why:
+    def _why(self, ways: Sequence[_Way], schedule: Sequence[Scheduled], result: solvers.Schedule) -> Why:
         """The critical path, and the caps that the most valuable variants would exceed."""
-        chain = " -> ".join(str(one.step) for one in schedule if one.critical)
-        text = f"The critical path is {chain}: {self._written(TIME, found.end or 0)}."
-        if found.gap:
-            text += f" The time for the proof was up: the best plan may be better by {found.gap:.2%}."
-        dearest = [max(row, key=lambda one: one.value) for row in self._ways]
-        if sum(one.value for one in dearest) == sum(one.value for one in ways):
+        chain = " -> ".join(str(scheduled.step) for scheduled in schedule if scheduled.critical)
+        text = f"The critical path is {chain}: {self._written(TIME, result.end or 0)}."
+        if result.gap:
+            text += f" The time for the proof was up: the best plan may be better by {result.gap:.2%}."
+        dearest = [max(row, key=lambda way: way.value) for row in self._ways]
+        if sum(way.value for way in dearest) == sum(way.value for way in ways):
             return Why(f"{text} No plan is worth more.")
-        times = [self._count(TIME, one.cost.get(TIME)) for one in dearest]
-        needs = {name: sum(self._count(name, one.cost.get(name)) for one in dearest) for name in self._resources}
+        times = [self._count(TIME, way.cost.get(TIME)) for way in dearest]
+        needs = {name: sum(self._count(name, way.cost.get(name)) for way in dearest) for name in self._resources}
         needs[TIME] = sum(times[step] for step in self.problem.longest_chain(times))
         short = tuple(name for name in self._caps if needs[name] > self._count(name, self._caps[name]))
         takes = " and ".join(f"{self._written(name, needs[name])} ({self._given(name)} given)" for name in short)
@@ -238,32 +238,36 @@ class _Search:
         free = replace(problem, budgets=[None] * len(problem.budgets), deadline=None)
         least: dict[str, Decimal | None] = {name: self._least(name, problem) for name in self._caps}
         sentences = [
-            f"{name} is short: {self._given(name)} given, {written(name, one)} would do, everything else unchanged."
-            for name, one in least.items()
-            if one is not None
+            f"{name} is short: {self._given(name)} given, {written(name, amount)} would do, everything else unchanged."
+            for name, amount in least.items()
+            if amount is not None
         ]
         together: dict[str, Decimal] = {}
         if not sentences:
             for name in self._caps:
                 together[name] = self._least(name, free) or Decimal(0)
                 free = self._with(free, name, self._count(name, together[name]))
-            sentences = ["Together " + " and ".join(written(n, one) for n, one in together.items()) + " would do."]
-        times = [min(one.time for one in row) for row in problem.steps]
+            sentences = [
+                "Together " + " and ".join(written(n, amount) for n, amount in together.items()) + " would do."
+            ]
+        times = [min(variant.time for variant in row) for row in problem.steps]
         chain = problem.longest_chain(times)
         if problem.deadline is not None and (needed := sum(times[step] for step in chain)) > problem.deadline:
             names = " -> ".join(str(self._steps[step]) for step in chain)
             sentences.insert(0, f"Even at its fastest, {names} takes {self._written(TIME, needed)}.")
-        short = tuple(name for name, one in least.items() if one is not None) or tuple(together)
+        short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
         left = {name: plain(cap) for name, cap in self._caps.items()}
         return Choice(None, {}, left, None, (), Why("No plan fits. " + " ".join(sentences), short, least, together))
 
     def _least(self, name: str, problem: ScheduleProblem) -> Decimal | None:
         aim: Any = "time" if name == TIME else self._resources.index(name)
-        found = self.solve(replace(self._with(problem, name, None), aim=aim))
-        return self._amount(name, (found.end or 0) if name == TIME else found.used[aim]) if found else None
+        schedule = self.solve(replace(self._with(problem, name, None), aim=aim))
+        return self._amount(name, (schedule.end or 0) if name == TIME else schedule.used[aim]) if schedule else None
 
     def _with(self, problem: ScheduleProblem, name: str, cap: int | None) -> ScheduleProblem:
         if name == TIME:
             return replace(problem, deadline=cap)
-        budgets = [cap if one == name else old for one, old in zip(self._resources, problem.budgets, strict=True)]
+        budgets = [
+            cap if resource == name else old for resource, old in zip(self._resources, problem.budgets, strict=True)
+        ]
         return replace(problem, budgets=budgets)

@@ -23,7 +23,7 @@ class PlanSearch:
     """The problem of some options under some budgets, and its answers.
 
     Args:
-        found: The options.
+        space: The options.
         caps: The budgets.
         texts: The budgets as they were written, where that was with a unit.
 
@@ -31,10 +31,10 @@ class PlanSearch:
         GraphError: No horizon is given, and none is enough.
     """
 
-    def __init__(self, found: PlanSpace, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
-        self._found, self._caps, self._texts = found, dict(caps), texts
-        costs = [option.cost for option in found.options]
-        self._gains = [option.gain for option in found.options]
+    def __init__(self, space: PlanSpace, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
+        self._found, self._caps, self._texts = space, dict(caps), texts
+        costs = [option.cost for option in space.options]
+        self._gains = [option.gain for option in space.options]
         unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
         named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
         self._resources = [name for name in named if name not in unknown]
@@ -45,19 +45,19 @@ class PlanSearch:
         }
         self._worth = whole(self._gains)
         problem = PathProblem(
-            n_nodes=len(found.names),
-            edges=[(option.tail, option.head) for option in found.options],
-            rewards=[0] * len(found.names),
+            n_nodes=len(space.names),
+            edges=[(option.tail, option.head) for option in space.options],
+            rewards=[0] * len(space.names),
             costs=[[self._count(name, cost.get(name)) for name in caps] for cost in costs],
             budgets=[self._count(name, cap) for name, cap in caps.items()],
-            start=found.start,
-            terminals=found.ends,
-            horizon=1 if found.moves is None else found.moves,
+            start=space.start,
+            terminals=space.ends,
+            horizon=1 if space.moves is None else space.moves,
             resources=list(caps),
             objective="visit",
         )
-        if found.moves is None:
-            worth, rounded = comparable(self._worth, len(found.names), 0)  # of circles, to see which of them earn
+        if space.moves is None:
+            worth, rounded = comparable(self._worth, len(space.names), 0)  # of circles, to see which of them earn
             problem = replace(problem, edge_rewards=[*map(float, self._gains)] if rounded else worth)
             problem = replace(problem, horizon=self._enough(problem))
         self._problem, self._ranking = problem, Ranking(problem, self._worth)
@@ -80,7 +80,7 @@ class PlanSearch:
             return solvers.enough_moves(problem)
         except solvers.EndlessError as error:
             circle = [self._found.options[edge] for edge in error.circle]
-            steps = "".join(f"{self._found.names[one.tail]} --{one.step}--> " for one in circle)
+            steps = "".join(f"{self._found.names[item.tail]} --{item.step}--> " for item in circle)
             raise GraphError(
                 f"the circle {steps}{self._found.names[circle[0].tail]} has no end: {error.reason}; say how many steps "
                 "a plan may have by horizon="
@@ -226,20 +226,21 @@ class PlanSearch:
 
     def why_not(self) -> Why:
         """Which budgets bind, and the least that would do."""
-        found = solvers.explain(self._without_limit())
-        if found.status is not Status.INFEASIBLE:
-            raise TapeError(f"the solver found no plan, and its explanation is {found.status}: {found}")
+        explanation = solvers.explain(self._without_limit())
+        if explanation.status is not Status.INFEASIBLE:
+            raise TapeError(f"the solver found no plan, and its explanation is {explanation.status}: {explanation}")
 
         def amount(name: str, count: float) -> str:
             return self._written(name, int(count))
 
-        text = found.text(
+        text = explanation.text(
             amount, lambda node: self._found.names[node], lambda edge: self._found.describe(self._found.options[edge])
         )
         least = {
-            need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets
+            need.limit: None if need.least is None else self._amount(need.limit, need.least)
+            for need in explanation.budgets
         }
-        together = {name: self._amount(name, count) for name, count in found.together.items()}
+        together = {name: self._amount(name, count) for name, count in explanation.together.items()}
         short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
         look = partial(self._more, self.nothing())
         return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {}, look)

@@ -148,9 +148,9 @@ def schedule(
 def _chosen(plans: Any, asked: SelectRequest, budget: Mapping[str, Any] | str | None, k: int) -> PlanSearch:
     """The problem of what was given, checked."""
     _require_counts(k, asked.horizon)
-    found = options_of(plans, asked)
-    _require_named(asked.caps, found, asked.cost)
-    return PlanSearch(found, asked.caps, as_written(budget))
+    options = options_of(plans, asked)
+    _require_named(asked.caps, options, asked.cost)
+    return PlanSearch(options, asked.caps, as_written(budget))
 
 
 def _require_counts(k: object, horizon: object) -> None:
@@ -160,15 +160,18 @@ def _require_counts(k: object, horizon: object) -> None:
             raise ConfigError(f"{name}={given!r}: {what}, at least 1")
 
 
-def _require_named(caps: Mapping[str, Decimal], found: PlanSpace, cost: object) -> None:
+def _require_named(caps: Mapping[str, Decimal], space: PlanSpace, cost: object) -> None:
     """Refuse a budget that no cost names: it would cap nothing; and a resource that goes by two names.
 
     Functions and graphs may name a declared resource another time, and `Resources` keep no zeros.
     """
     table = list(cost.values()) if isinstance(cost, Mapping) else []
-    whole = bool(table) and not any(isinstance(one, Resources) for one in table)
-    costs = [*(option.cost for option in found.options), *(one for one in table if isinstance(one, Mapping))]
-    named = {name for one in costs for name in one}
+    whole = bool(table) and not any(isinstance(item, Resources) for item in table)
+    costs = [
+        *(option.cost for option in space.options),
+        *(mapping for mapping in table if isinstance(mapping, Mapping)),
+    ]
+    named = {name for mapping in costs for name in mapping}
     for name in caps:
         if named and name not in named and (whole or name not in kinds()):
             raise ConfigError(

@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
         faults += [f"{args.file}:{number}: {wrong}"] if wrong else []
         if not (args.check or args.last):
             said = (record.get(name) for name in ("at", "client", "tool", "state", "error", "spent"))
-            print(number, *(one for one in said if one is not None))
+            print(number, *(item for item in said if item is not None))
     if not (args.check or args.last):
         return 0
     if args.last and not known:

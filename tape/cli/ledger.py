@@ -55,16 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = commands.add_parser("add", help="add to caps in their present period: tape ledger add org '$20' --why launch")
     reset = commands.add_parser("reset", help="forgive what was spent in the present period: tape ledger reset org usd")
-    for one in (cap, add):
-        one.add_argument("account", help="a scope such as org/team, or a label such as org#customer=42")
-        one.add_argument("amounts", help="for instance '$100, 5000 calls'")
+    for item in (cap, add):
+        item.add_argument("account", help="a scope such as org/team, or a label such as org#customer=42")
+        item.add_argument("amounts", help="for instance '$100, 5000 calls'")
     reset.add_argument("account", help="a scope, or a label")
     reset.add_argument("resource", help="for instance usd")
-    for one in (cap, add, reset):
-        one.add_argument(
+    for item in (cap, add, reset):
+        item.add_argument(
             "--per", default="total", help="total, hour, day@Europe/Berlin, week, month#15 or rolling:3600"
         )
-        one.add_argument("--why", type=_words, default="", help="kept beside the change")
+        item.add_argument("--why", type=_words, default="", help="kept beside the change")
     show = commands.add_parser("show", help="what is left of all caps, or of those of a scope")
     show.add_argument("scope", nargs="?", default="")
     show.add_argument("--label", action="append", default=[], metavar="NAME=VALUE", help="what the call is for")
@@ -88,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     resume.add_argument(
         "--once", action="store_true", help="add to the cap what the call lacks that was refused, and no more"
     )
-    for one in (pause, stop, resume):
-        one.add_argument("account", help="a scope, with all below it, or a label")
-    for one in (rule, pause, stop, resume):
-        one.add_argument("--why", type=_words, default="", help="kept beside the change")
+    for item in (pause, stop, resume):
+        item.add_argument("account", help="a scope, with all below it, or a label")
+    for item in (rule, pause, stop, resume):
+        item.add_argument("--why", type=_words, default="", help="kept beside the change")
     commands.add_parser("notes", help="the changes by hand: when, who, what, why")
     settle = commands.add_parser(
         "settle", help="end an open hold by hand at all that it took: tape ledger settle ID '1 step, $0.01'"
@@ -99,8 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
     commands.add_parser("check", help="compute every sum again from the holds")
-    for one in (cap, add, reset, rule, pause, stop, resume):
-        one.add_argument(
+    for item in (cap, add, reset, rule, pause, stop, resume):
+        item.add_argument(
             "--who", type=_words, default="", metavar="NAME", help="who makes the change (default: the user)"
         )
     commands.add_parser("export", help="all holds as JSON lines, the latest first")
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _percents(text: str) -> tuple[int, ...]:
     """Reads percents between commas, for ``type=`` of ``argparse``."""
-    return tuple(whole(1, 100)(one) for one in text.split(",") if one.strip())
+    return tuple(whole(1, 100)(word) for word in text.split(",") if word.strip())
 
 
 def _words(text: str) -> str:
@@ -143,14 +143,14 @@ def _cap(store: LedgerStore, args: argparse.Namespace) -> int:
     for kind, count in caps.items():
         change = store.set_cap if args.what == "cap" else store.top_up
         change(Cap(args.account, kind, count, Period.parse(args.per)), _who(args), args.why)
-    return _listed(one for one in store.balances() if one.cap.account == args.account)
+    return _listed(balance for balance in store.balances() if balance.cap.account == args.account)
 
 
 def _reset(store: LedgerStore, args: argparse.Namespace) -> int:
     from tape.budget import Period
 
     store.reset(args.account, args.resource, Period.parse(args.per), _who(args), args.why)
-    return _listed(one for one in store.balances() if one.cap.account == args.account)
+    return _listed(balance for balance in store.balances() if balance.cap.account == args.account)
 
 
 def _show(store: LedgerStore, args: argparse.Namespace) -> int:
@@ -162,11 +162,11 @@ def _listed(balances: Iterable[Balance]) -> int:
     from tape.budget.resources import in_units
 
     rows: list[tuple[str, ...]] = [("account", "per", "cap", "left", "held", "spent", "")]
-    for one in balances:
-        kind = one.cap.resource
-        amounts = [in_units(kind, count) for count in (one.amount, one.left, one.held, one.spent)]
-        debt = f"{in_units(kind, one.debt)} beyond worst cases" if one.debt else ""
-        rows.append((one.cap.account, str(one.cap.period), *amounts, debt))
+    for balance in balances:
+        kind = balance.cap.resource
+        amounts = [in_units(kind, count) for count in (balance.amount, balance.left, balance.held, balance.spent)]
+        debt = f"{in_units(kind, balance.debt)} beyond worst cases" if balance.debt else ""
+        rows.append((balance.cap.account, str(balance.cap.period), *amounts, debt))
     if len(rows) == 1:
         print("no caps")
         return 0
@@ -177,10 +177,13 @@ def _listed(balances: Iterable[Balance]) -> int:
 
 
 def _holds(store: LedgerStore, args: argparse.Namespace) -> int:
-    for one in store.history(args.scope, args.most):
-        labels = "".join(f" {name}={value}" for name, value in one.labels.items())
-        amounts = f"worst {_amounts(one.worst)}" + ("" if one.state == "held" else f", spent {_amounts(one.spent)}")
-        print(f"{one.begun:%Y-%m-%d %H:%M:%S} {one.id} {one.scope}{labels} {one.name or '-'}: {one.state}, {amounts}")
+    for record in store.history(args.scope, args.most):
+        labels = "".join(f" {name}={value}" for name, value in record.labels.items())
+        amounts = f"worst {_amounts(record.worst)}" + (
+            "" if record.state == "held" else f", spent {_amounts(record.spent)}"
+        )
+        begun, name = f"{record.begun:%Y-%m-%d %H:%M:%S}", record.name or "-"
+        print(f"{begun} {record.id} {record.scope}{labels} {name}: {record.state}, {amounts}")
     return 0
 
 
@@ -206,11 +209,11 @@ def _pauses(store: LedgerStore, _: argparse.Namespace) -> int:
         does += [f"pause at {rule.same} equal calls in a row"] if rule.same else []
         does += [f"pause above {rule.tools} different tools"] if rule.tools else []
         print(f"rule of {rule.account}: {'; '.join(does)}")
-    for one in store.pauses():
-        done = "stopped" if one.stopped else "paused"
+    for pause in store.pauses():
+        done = "stopped" if pause.stopped else "paused"
         print(
-            f"{one.account} is {done} since {one.at:%Y-%m-%d %H:%M:%S} by {one.who}"
-            + (f": {one.why}" if one.why else "")
+            f"{pause.account} is {done} since {pause.at:%Y-%m-%d %H:%M:%S} by {pause.who}"
+            + (f": {pause.why}" if pause.why else "")
         )
     return 0
 
@@ -225,8 +228,8 @@ def _pause(store: LedgerStore, args: argparse.Namespace) -> int:
 
 
 def _notes(store: LedgerStore, _: argparse.Namespace) -> int:
-    for one in store.notes():
-        print(f"{one.at:%Y-%m-%d %H:%M:%S} {one.who}: {one.what}" + (f" ({one.why})" if one.why else ""))
+    for note in store.notes():
+        print(f"{note.at:%Y-%m-%d %H:%M:%S} {note.who}: {note.what}" + (f" ({note.why})" if note.why else ""))
     return 0
 
 
@@ -247,8 +250,8 @@ def _check(store: LedgerStore, _: argparse.Namespace) -> int:
 
 
 def _export(store: LedgerStore, _: argparse.Namespace) -> int:
-    for one in store.history("", 10**9):
-        written = {**one._asdict(), "begun": one.begun.isoformat(), "expires": one.expires.isoformat()}
+    for record in store.history("", 10**9):
+        written = {**record._asdict(), "begun": record.begun.isoformat(), "expires": record.expires.isoformat()}
         print(json.dumps(written))
     return 0
 

@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         return _list(args.find)
     own = None if args.prices is None else PriceTable.load(args.prices)
     if own is not None and (price := own.price(args.model)) is not None:
-        name = next(name for name, one in own.prices.items() if one is price)
+        name = next(name for name, token_price in own.prices.items() if token_price is price)
         print(f"{name}, from {args.prices} of {own.dates[name]}; it goes before {edition()}\n")
         return _show(args, [("a call", price)])
     listed = find(args.model)
@@ -101,25 +101,25 @@ def _show(args: argparse.Namespace, calls: Sequence[tuple[str, TokenPrice]]) -> 
     price = calls[0][1]
     starts = [f"above {start:,}" for start, _ in price.tiers]
     rows = [(_UNITS, f"up to {price.tiers[0][0]:,}" if starts else "any prompt", *starts)]
-    written = [("  written to the cache", price), *((f"  {words}", one) for words, one in calls if "marked" in words)]
-    for words, name, one in (
+    written = [("  written to the cache", price), *((f"  {words}", item) for words, item in calls if "marked" in words)]
+    for words, name, token_price in (
         ("prompt", "prompt", price),
         ("  read from the cache", "cached", price),
-        *((words, "written", one) for words, one in written),
+        *((words, "written", item) for words, item in written),
         ("  images, sound, video", "media", price),
         ("completion", "completion", price),
     ):
-        levels = [one.at(0), *(above for _, above in one.tiers)]
+        levels = [token_price.at(0), *(above for _, above in token_price.tiers)]
         rates = [getattr(level, name) for level in levels]
         if name in ("prompt", "completion") or rates not in ([level.prompt for level in levels], [None] * len(levels)):
             rows.append((words, *map(_rate, rates)))
     if price.call:
         rows.append(("a call, beside its tokens", f"${price.call}"))
     _print(rows)
-    costs = [(words, cost_of(one, args.prompt, args.completion)["usd"] or 0) for words, one in calls]
+    costs = [(words, cost_of(item, args.prompt, args.completion)["usd"] or 0) for words, item in calls]
     media = cost_of(price, args.prompt, args.completion, media=args.prompt)["usd"] or 0
     costs.append(("all of the prompt images, sound or video", media))
-    dearer = [costs[0], *(one for one in costs[1:] if one[1] > costs[0][1])]
+    dearer = [costs[0], *(cost for cost in costs[1:] if cost[1] > costs[0][1])]
     size = f"{args.prompt:,} tokens of prompt, {args.completion:,} of completion"
     print()
     _print([(size, "at most"), *((words, in_units("usd", count)) for words, count in dearer)])

@@ -53,16 +53,16 @@ def main(argv: Sequence[str]) -> int:
         probing = _probing(args, model, chosen, {name: getattr(args, name) for name in options}, episode=True)
         _report(args, again, [probing], json_list=False)
         return 0
-    found: list[Probing] = []
+    probings: list[Probing] = []
     for name in environments:
         try:
-            found.append(_probing(args, model, name, _defaults(name), episode=False))
+            probings.append(_probing(args, model, name, _defaults(name), episode=False))
         except (TapeError, ValueError, OSError) as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
-    for probing in found:
-        probing.share(len(found))
-    _report(args, again, found, json_list=True)
-    return 0 if found else 1
+    for probing in probings:
+        probing.share(len(probings))
+    _report(args, again, probings, json_list=True)
+    return 0 if probings else 1
 
 
 def _probing(
@@ -93,13 +93,13 @@ def _report(args: argparse.Namespace, again: str, probes: Sequence[Probing], *, 
     """Measure what is missing and print everything; at an interrupt what there is."""
     from tape.analysis.probe.report import as_json, overview, report
 
-    found: list[dict[str, Any]] = []
+    values: list[dict[str, Any]] = []
     judged: list[tuple[Probe, Advice]] = []
 
     def out(probe: Probe, advice: Advice | None) -> None:
-        found.append(as_json(probe, advice))
+        values.append(as_json(probe, advice))
         if not args.json:
-            print(("\n" if len(found) > 1 else "") + report(probe, advice), end="", flush=True)
+            print(("\n" if len(values) > 1 else "") + report(probe, advice), end="", flush=True)
 
     with cleaning_up(lambda: f"what is measured is kept; {again} goes on"):
         for probing in probes:
@@ -109,12 +109,12 @@ def _report(args: argparse.Namespace, again: str, probes: Sequence[Probing], *, 
                 probing.probe.stopped = "interrupted"
                 out(probing.probe, None)
                 if args.json:
-                    print(json.dumps(found if json_list else found[0], indent=1), flush=True)
+                    print(json.dumps(values if json_list else values[0], indent=1), flush=True)
                 raise
             judged.append((probing.probe, probing.advice()))
             out(*judged[-1])
         if args.json:
-            print(json.dumps(found if json_list else found[0], indent=1))
+            print(json.dumps(values if json_list else values[0], indent=1))
         elif len(judged) > 1:
             print(overview(judged), end="", flush=True)
 

@@ -98,11 +98,15 @@ def _found(named: str) -> Any:
         sys.path.insert(0, str(Path.cwd()))
     try:
         loaded = importlib.import_module(module)
-        found: Any = getattr(loaded, name) if name else [one for one in vars(loaded).values() if isinstance(one, Tool)]
-        if callable(found) and not isinstance(found, Tool | Environment):
-            found = found()
+        variables: Any = (
+            getattr(loaded, name)
+            if name
+            else [variable for variable in vars(loaded).values() if isinstance(variable, Tool)]
+        )
+        if callable(variables) and not isinstance(variables, Tool | Environment):
+            variables = variables()
     except Exception as error:  # whatever a module raises
         raise ConfigError(f"--in {named}: it cannot be imported: {error_text(error)}") from error
-    if not isinstance(found, Environment) and not (found and all(isinstance(one, Tool) for one in found)):
+    if not isinstance(variables, Environment) and not (variables and all(isinstance(item, Tool) for item in variables)):
         raise ConfigError(f"--in {named}: neither an environment nor a list of tools")
-    return found
+    return variables

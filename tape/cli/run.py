@@ -109,7 +109,7 @@ def _again(argv: Sequence[str], ledger: str) -> str:
     from tape.budget.stores.addresses import read_address
 
     if ledger and (address := read_address(ledger)).has_password:
-        argv = [one.replace(ledger, str(address)) for one in argv]
+        argv = [name.replace(ledger, str(address)) for name in argv]
     return shlex.join(["tape", "run", *argv])
 
 

@@ -175,8 +175,8 @@ def _explained(explanation: Explanation, graph: PlanGraph, start: str, ids: Sequ
         return repr(graph.nodes[number] if number < len(graph.nodes) else start)
 
     def edge(number: int) -> str:
-        one = graph.edge(ids[number])
-        return f"{one.action!r} from {one.source!r} to {one.target!r}"
+        item = graph.edge(ids[number])
+        return f"{item.action!r} from {item.source!r} to {item.target!r}"
 
     return explanation.text(_amount, node, edge)
 

@@ -112,7 +112,7 @@ def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], met
         return
     for part in unknown:
         option = part.partition("=")[0]
-        owners = [found for found in map(method, names(METHODS)) if option in _options(found.settings.model_fields)]
+        owners = [result for result in map(method, names(METHODS)) if option in _options(result.settings.model_fields)]
         if owners and not {owner.name for owner in owners} & {*methods}:
             unused = "which is not in use here" if len(owners) == 1 else "none of which is in use here"
             ways = " or ".join(owner.chosen_by for owner in owners)

@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     relax = args.explain or episodes <= EXPLAINED
 
     def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
-        return [one.to_dict() for one in rounds(events, relax=relax)], about(events)
+        return [planning_round.to_dict() for planning_round in rounds(events, relax=relax)], about(events)
 
     with working("reading the episodes", GuardedConsole(sys.stderr)) as progress:
         page = build_page(sources, why, progress).encode("utf-8", "backslashreplace")

@@ -30,17 +30,25 @@ def main(argv: Sequence[str]) -> int:
         return 0
     if opened.problem:
         print(opened.problem, file=sys.stderr)
-    found = rounds(opened.events)
+    result = rounds(opened.events)
     if args.round is not None:
-        numbers = sorted({one.number for one in found})
+        numbers = sorted({planning_round.number for planning_round in result})
         if args.round not in numbers:
             raise UnknownNameError("planning round", str(args.round), map(str, numbers))
-        found = [one for one in found if one.number == args.round]
+        result = [planning_round for planning_round in result if planning_round.number == args.round]
     told = about(opened.events)
     if args.json:
-        print(json.dumps({"episode": opened.record, "about": told, "rounds": [one.to_dict() for one in found]}))
+        print(
+            json.dumps(
+                {
+                    "episode": opened.record,
+                    "about": told,
+                    "rounds": [planning_round.to_dict() for planning_round in result],
+                }
+            )
+        )
         return 0
     from tape.analysis.why.screen import write
 
-    write(opened.title, told, found, sys.stdout)
+    write(opened.title, told, result, sys.stdout)
     return 0

@@ -145,13 +145,13 @@ def spendable(episode: Episode) -> dict[str, int]:
         EpisodeEnded: Only the reserve is left.
     """
     reserve = episode.config.planning_reserve
-    found = {kind: left - reserve.get(kind, 0) for kind, left in episode.remaining().items()}
-    for kind, left in found.items():
+    left_by_kind = {kind: left - reserve.get(kind, 0) for kind, left in episode.remaining().items()}
+    for kind, left in left_by_kind.items():
         if left < 0:
             raise EpisodeEnded(
                 f"budget:{kind}", f"{kind}: only the planning reserve of {in_units(kind, reserve[kind])} is left"
             )
-    return found
+    return left_by_kind
 
 
 @contextmanager

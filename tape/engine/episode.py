@@ -156,7 +156,7 @@ class Episode:
             except BudgetExceededError as error:
                 refused.append((action, error))
         if refused:
-            cheapest, first = min(refused, key=lambda one: (one[1].used + one[1].requested) / (one[1].limit or 1))
+            cheapest, first = min(refused, key=lambda pair: (pair[1].used + pair[1].requested) / (pair[1].limit or 1))
             first.wanted_for(f"no action fits any more, not even the cheapest, {cheapest}")
             raise first
 

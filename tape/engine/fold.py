@@ -28,11 +28,11 @@ MOST_TRIED = 32
 
 def each_variant(declared: Outcomes, items: Sequence[tuple[State, Plan]]) -> list[tuple[State, Plan]]:
     """Plans, each followed by those that replace actions of it by variants, up to :data:`MOST_TRIED` of each."""
-    found = []
+    pairs = []
     for state, plan in items:
         paths = product(*(dict.fromkeys([action, *declared.variants(state, action)]) for action in plan.actions))
-        found += [(state, replace(plan, actions=path)) for path in islice(paths, MOST_TRIED)]
-    return found
+        pairs += [(state, replace(plan, actions=path)) for path in islice(paths, MOST_TRIED)]
+    return pairs
 
 
 def fold(

@@ -94,22 +94,22 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt], counted: str =
     """
     began, least = perf_counter(), dict[tuple[str, ...], _Option]()
     findings = []
-    for one in rounds:
-        if one.fits:
+    for planning_round in rounds:
+        if planning_round.fits:
             continue
-        found, ids = explained(episode, one)
-        findings.append(found)
-        for option in _options(found, one, ids, episode.result.steps):
+        result, ids = explained(episode, planning_round)
+        findings.append(result)
+        for option in _options(result, planning_round, ids, episode.result.steps):
             known = least.get((*option.caps,))
             if known is None or option.measure < known.measure:
                 least[(*option.caps,)] = option
     episode.result.solver_seconds += perf_counter() - began
     alone = [option for raised, option in least.items() if len(raised) == 1]
     best = alone or sorted(least.values(), key=lambda option: option.raised_by)[:1]
-    horizons = [found.horizon.least for found in findings if found.horizon and found.horizon.least is not None]
+    horizons = [finding.horizon.least for finding in findings if finding.horizon and finding.horizon.least is not None]
     horizon = min(horizons) + episode.result.steps if horizons else None
-    plans = sum(len(one.graph.plans) for one in rounds)
-    if any(one.fits for one in rounds):
+    plans = sum(len(attempt.graph.plans) for attempt in rounds)
+    if any(attempt.fits for attempt in rounds):
         cause = "selector"
         reason = f": selector={episode.config.ablations.selector!r} takes none, though a path of the graph does fit"
     elif best:
@@ -118,17 +118,17 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt], counted: str =
     elif horizon is not None:
         cause = "horizon"
         reason = f": the horizon of {episode.config.horizon} moves is too short, {horizon} would do"
-    elif all({Cause.NO_TERMINAL, Cause.UNREACHABLE} & {*found.causes} for found in findings):
+    elif all({Cause.NO_TERMINAL, Cause.UNREACHABLE} & {*finding.causes} for finding in findings):
         allowed = " without an action that was refused" if episode.refused else ""
         cause = "no_end"
         none = f"none of {plans} sampled plans comes to an end" if plans else "by the rules nothing leads to the goal"
         reason = f": {none}{allowed}, and no budget would change that"
         most = episode.env.domain.longest_plan
-        if most is not None and any(len(plan) >= most for one in rounds for plan in one.graph.plans):
+        if most is not None and any(len(plan) >= most for attempt in rounds for plan in attempt.graph.plans):
             reason += f"; of each plan the first {most} actions are read: raise the environment's longest_plan={most}"
     else:
         cause, reason = "open", ": none of the sampled plans could be followed to its end"
-        if not all(found.proven for found in findings):
+        if not all(finding.proven for finding in findings):
             reason += ", and there was no time to find out which caps would do"
     text = f"no plan fits{reason}"
     explanation = {
@@ -172,34 +172,34 @@ def known_least(
     return EpisodeEnded("infeasible", text)
 
 
-def explained(episode: Episode, one: FailedAttempt) -> tuple[Explanation, tuple[int, ...]]:
+def explained(episode: Episode, attempt: FailedAttempt) -> tuple[Explanation, tuple[int, ...]]:
     """The explanation of the selection problem, and for each of its edges the id of the graph's edge."""
     config, deadline = episode.config, episode.deadline
     # Without a configured horizon only the budget limits the moves.
-    left = len(one.graph.nodes) if config.horizon is None else config.horizon - episode.result.steps
+    left = len(attempt.graph.nodes) if config.horizon is None else config.horizon - episode.result.steps
     start = episode.key(episode.state)
-    problem, ids = one.graph.path_problem(start, one.spendable, max(1, left), objective=one.graph.objective)
+    problem, ids = attempt.graph.path_problem(start, attempt.spendable, max(1, left), objective=attempt.graph.objective)
     return solvers.explain(problem, deadline.left() if deadline.is_set else MOST_SECONDS), ids
 
 
-def _options(found: Explanation, one: FailedAttempt, ids: Sequence[int], steps: int) -> Iterator[_Option]:
+def _options(explanation: Explanation, attempt: FailedAttempt, ids: Sequence[int], steps: int) -> Iterator[_Option]:
     """Each cap that would suffice alone; if there is none, one way to raise several."""
 
     def option(needed: Mapping[str, int], horizon: int | None, solution: PathSolution, *, proven: bool) -> _Option:
-        caps = {kind: one.raised(kind, count) for kind, count in needed.items()}
-        raised_by = [Fraction(count + 1, one.spendable[kind] + 1) for kind, count in needed.items()]
-        path = tuple(one.graph.edge(ids[edge]).action for edge in solution.edges)
+        caps = {kind: attempt.raised(kind, count) for kind, count in needed.items()}
+        raised_by = [Fraction(count + 1, attempt.spendable[kind] + 1) for kind, count in needed.items()]
+        path = tuple(attempt.graph.edge(ids[edge]).action for edge in solution.edges)
         return _Option(caps, max(raised_by), horizon, path, proven)
 
-    alone = [need for need in found.budgets if need.least is not None]
+    alone = [need for need in explanation.budgets if need.least is not None]
     for need in alone:
         assert need.least is not None
         assert need.path is not None
         yield option({need.limit: need.least}, None, need.path, proven=need.proven)
-    joint = found.joint
-    if joint is not None and not alone and found.together:
-        horizon = joint.horizon + steps if joint.horizon > found.problem.steps else None
-        yield option(found.together, horizon, joint.path, proven=joint.proven)
+    joint = explanation.joint
+    if joint is not None and not alone and explanation.together:
+        horizon = joint.horizon + steps if joint.horizon > explanation.problem.steps else None
+        yield option(explanation.together, horizon, joint.path, proven=joint.proven)
 
 
 def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:

@@ -223,7 +223,7 @@ class Planner:
             if not nodes:
                 break
             left -= len(nodes)
-            planned_from |= {found.node for found in nodes}
+            planned_from |= {node.node for node in nodes}
             seed = episode.seed_for("extend", self._rounds, attempt, left)
             try:
                 with within_spare(episode, path.edges if path else ()):
@@ -252,7 +252,7 @@ class Planner:
 
     async def _grow_from(self, graph: PlanGraph, nodes: Sequence[FrontierNode], seed: int) -> PlanGraph:
         """Sample one plan from each node and fold it into the graph; return the graph."""
-        starts = [(graph.state(found.node), found.remaining) for found in nodes]
+        starts = [(graph.state(node.node), node.remaining) for node in nodes]
         sampled = await sample_plans_from(self._episode, self._proposer, starts, 1, seed)
         await self._grow(graph, [(state, plan) for (state, _), [plan] in zip(starts, sampled, strict=True)])
         return graph
@@ -264,10 +264,10 @@ class Planner:
         if path is None or at_once.in_time(path.actions):
             return path
         others = [path, *best_paths(self._episode, graph, IN_TIME)]
-        if (quicker := next((one for one in others if at_once.in_time(one.actions)), None)) is not None:
+        if (quicker := next((item for item in others if at_once.in_time(item.actions)), None)) is not None:
             log_selected(self._episode, "in_time", quicker, {})
             return quicker
-        self._late += [one.actions for one in others]
+        self._late += [item.actions for item in others]
         return None
 
     def _walks_on(self) -> bool:

@@ -35,13 +35,15 @@ async def roll_out(model: WorldModel, domain: Domain, items: Sequence[tuple[Stat
     if domain.outcomes is not None:
         items = [(s, replace(p, actions=possible(domain.outcomes, s, p.actions))) for s, p in items]
     predicted = await model.rollout([(state, plan.actions) for state, plan in items])
-    return [_cut(state, plan, found) for (state, plan), found in zip(items, predicted, strict=True)]
+    return [_cut(state, plan, predictions) for (state, plan), predictions in zip(items, predicted, strict=True)]
 
 
 def _cut(start: State, plan: Plan, predictions: Sequence[Prediction]) -> Rollout:
     """A plan up to its first invalid action."""
-    valid = [(one.state, one.confidence) for one in predictions if one.state is not None]
-    assert all(one.state is not None for one in predictions[:-1]), "a rollout ends at its first invalid action"
+    valid = [(prediction.state, prediction.confidence) for prediction in predictions if prediction.state is not None]
+    assert all(prediction.state is not None for prediction in predictions[:-1]), (
+        "a rollout ends at its first invalid action"
+    )
     return Rollout(start, plan.actions[: len(valid)], tuple(s for s, _ in valid), tuple(c for _, c in valid))
 
 
@@ -50,16 +52,16 @@ def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> tup
 
     A plan that names an unusable variant of a call is kept: another variant of the call may work.
     """
-    found: list[Action] = []
+    texts: list[Action] = []
     for action in actions:
         tried = dict.fromkeys([action, *declared.variants(state, action)])
         options = [(option, declared.outcome(state, option).state) for option in tried]
         option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
-        found.append(option)
+        texts.append(option)
         if reached is None:
             break
         state = reached
-    return tuple(found)
+    return tuple(texts)
 
 
 class LmWorldModel:
@@ -90,9 +92,11 @@ class LmWorldModel:
         fresh = {(key(s), a): (s, a) for s, a in pairs if (key(s), a) not in self._known}
         first = await self._ask(fresh)
         self._known |= first
-        read = {name: one for name, one in first.items() if one.readable}
-        denied = {n: fresh[n] for n, one in read.items() if self._denies(*fresh[n], one.state)}
-        invalid = {n: one.confidence for n, one in read.items() if one.state is None and n not in denied}
+        read = {name: prediction for name, prediction in first.items() if prediction.readable}
+        denied = {n: fresh[n] for n, prediction in read.items() if self._denies(*fresh[n], prediction.state)}
+        invalid = {
+            n: prediction.confidence for n, prediction in read.items() if prediction.state is None and n not in denied
+        }
         unsure = {n: fresh[n] for n, sure in invalid.items() if sure * (1 - self._doubt) < self._threshold}
         # If the second answer cannot be read, the first one stands.
         for name, second in (await self._ask(unsure, valid=True)).items():
@@ -112,15 +116,15 @@ class LmWorldModel:
         prompts = self._context.prompt_format
         requests = [prompts.next_request(state, action, valid=valid) for state, action in pairs.values()]
         completions = await self._context.lm.generate(requests)
-        found = {}
+        predictions = {}
         for (name, (state, _)), completion in zip(pairs.items(), completions, strict=True):
             confidence = min(1.0, math.exp(completion.logprobs[0]))
             try:
-                found[name] = Prediction(prompts.read_next(state, completion.texts[0]), confidence)
+                predictions[name] = Prediction(prompts.read_next(state, completion.texts[0]), confidence)
             except InvalidOutputError as error:
                 self._context.count_malformed("next", completion.texts[0], error)
-                found[name] = Prediction(None, confidence, readable=False)
-        return found
+                predictions[name] = Prediction(None, confidence, readable=False)
+        return predictions
 
     def _denies(self, state: State, action: Action, after: State | None) -> bool:
         """Whether a prediction contradicts what the environment declares of the action [ours]."""
@@ -187,13 +191,13 @@ class DeclaredWorldModel:
         return [self._one(state, actions) for state, actions in items]
 
     def _one(self, state: State, actions: Sequence[Action]) -> list[Prediction]:
-        found: list[Prediction] = []
+        predictions: list[Prediction] = []
         for action in actions:
-            found.append(self._declared.outcome(state, action))
-            if found[-1].state is None:
+            predictions.append(self._declared.outcome(state, action))
+            if predictions[-1].state is None:
                 break
-            state = found[-1].state
-        return found
+            state = predictions[-1].state
+        return predictions
 
 
 @dataclass
@@ -229,9 +233,9 @@ class RememberingWorldModel:
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
         """Predict, from memory first; an action that was observed to change nothing is invalid."""
         known = [self._observed.get((self._key(state), action)) for state, action in pairs]
-        asked = [pair for pair, found in zip(pairs, known, strict=True) if found is None]
+        asked = [pair for pair, prediction in zip(pairs, known, strict=True) if prediction is None]
         fresh = iter(await self._model.predict(asked) if asked else [])
-        return [next(fresh) if found is None else found for found in known]
+        return [next(fresh) if prediction is None else prediction for prediction in known]
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """Follow each plan through memory as far as possible, and let the model predict the gaps.
@@ -254,11 +258,11 @@ class RememberingWorldModel:
     def _follow(self, state: State | None, actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
         """Append the transitions that memory knows; return the state reached, None after an invalid action."""
         while state is not None and (left := rest(actions, rollout)):
-            found = self._observed.get((self._key(state), left[0]))
-            if found is None:
+            prediction = self._observed.get((self._key(state), left[0]))
+            if prediction is None:
                 break
-            rollout.append(found)
-            state = found.state
+            rollout.append(prediction)
+            state = prediction.state
         return state
 
     def _take(self, tail: Sequence[Prediction], actions: Sequence[Action], rollout: list[Prediction]) -> State | None:

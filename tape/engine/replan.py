@@ -56,11 +56,11 @@ async def reselect(episode: Episode, selector: Selector, path: Path) -> Path | N
     done = next((moves for moves, edge in enumerate(path.edges, 1) if edge.target == here), 0)
     try:
         with within_spare(episode, path.edges[done:]):  # only a selector that asks a model spends
-            found = await select_path(episode, selector, path.graph)
+            result = await select_path(episode, selector, path.graph)
     except BudgetExceededError as error:
         if error.ledger != SPARE:
             raise
         return None
     except EpisodeEnded:
         return None  # the solver gave up, as the trace shows; the old path is still feasible
-    return None if found is None or (path.at_goal and not found.at_goal) else found
+    return None if result is None or (path.at_goal and not result.at_goal) else result

@@ -161,10 +161,10 @@ def frontier(
                 reached[target] = FrontierNode(target, left)
                 queue.append(target)
     return [
-        found
-        for node, found in reached.items()
+        frontier_node
+        for node, frontier_node in reached.items()
         if node not in planned_from
         and not graph.attributes(node)["goal"]
         and graph.attributes(node)["reward"] > HOPELESS
-        and all(found.remaining[kind] >= count for kind, count in cheapest.items())
+        and all(frontier_node.remaining[kind] >= count for kind, count in cheapest.items())
     ]

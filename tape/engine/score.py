@@ -102,7 +102,7 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[ScoredNo
     hooks = episode.hooks
     same = hooks.outcome_key if hooks.uncertain else episode.key
     visited = {same(state) for state in (episode.state, *(after for _, _, after in memory.transitions))}
-    found = []
+    nodes = []
     for node in graph.nodes:
         attributes, depth = graph.attributes(node), depths.get(node)
         share = None if depth is None else depth / furthest
@@ -110,8 +110,8 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[ScoredNo
         # Where outcomes have chances a path may end anywhere, for instance before a doubtful step.
         state, end = graph.state(node), bool(attributes["plan_end"]) or hooks.uncertain
         place = ScoredNode(node, state, end, same(state) in visited, likelihood, share)
-        found.append(place)
-    return found
+        nodes.append(place)
+    return nodes
 
 
 def _rule(episode: Episode) -> Rule:

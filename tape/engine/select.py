@@ -125,10 +125,10 @@ class SolverSelector:
         for confidence, problem, ids in stages(graph, asked, cautious=self._cautious):
             solution = solvers.solve(problem, self.name, self._time_limit())
             seconds += solution.seconds
-            found = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
-            if reaches_goal(graph, found.path):
+            selection = Selection(solution, tuple(ids[e] for e in solution.edges), problem, confidence)
+            if reaches_goal(graph, selection.path):
                 break
-        return found._replace(solution=replace(solution, seconds=seconds))
+        return selection._replace(solution=replace(solution, seconds=seconds))
 
 
 def stages(
@@ -161,16 +161,16 @@ async def select_path(
     episode.deadline.require()
     remaining = spendable(episode)
     horizon = _horizon(episode, graph, remaining)
-    found = await selector.select(graph, episode.key(episode.state), remaining, horizon, any_end=any_end)
-    solution, problem = found.solution, found.problem
-    path = Path(graph, tuple(graph.edge(number) for number in found.path), solution, any_end)
+    selection = await selector.select(graph, episode.key(episode.state), remaining, horizon, any_end=any_end)
+    solution, problem = selection.solution, selection.problem
+    path = Path(graph, tuple(graph.edge(number) for number in selection.path), solution, any_end)
     nodes = [episode.key(episode.state), *(edge.target for edge in path.edges)]
     assert [edge.source for edge in path.edges] == nodes[:-1], "a path goes on from the current state"
     episode.result.solver_seconds += solution.seconds
     if logged:
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
         expected = {"expected": True} if episode.config.costs == "expected" else {}
-        log_selected(episode, selector.name, path, size | {"confidence": found.confidence} | expected)
+        log_selected(episode, selector.name, path, size | {"confidence": selection.confidence} | expected)
     if solution.has_path:
         return path
     if solution.status is Status.INFEASIBLE:
@@ -189,12 +189,12 @@ def best_paths(episode: Episode, graph: PlanGraph, k: int) -> list[Path]:
     horizon = _horizon(episode, graph, remaining)
     start = episode.key(episode.state)
     problem, ids = graph.path_problem(start, remaining, horizon, discount, objective=graph.objective)
-    found = solvers.k_best(problem, _EXAMINED * k, episode.config.solver, episode.deadline.left())
-    episode.result.solver_seconds += found.seconds
-    if not found.solutions and found.status is not Status.INFEASIBLE:
-        raise given_up(episode, found.status, found.message)
-    straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
-    return [Path(graph, tuple(graph.edge(ids[e]) for e in one.edges), one) for one in straight[:k]]
+    best = solvers.k_best(problem, _EXAMINED * k, episode.config.solver, episode.deadline.left())
+    episode.result.solver_seconds += best.seconds
+    if not best.solutions and best.status is not Status.INFEASIBLE:
+        raise given_up(episode, best.status, best.message)
+    straight = [solution for solution in best if solution.edges and len(set(solution.nodes)) == len(solution.nodes)]
+    return [Path(graph, tuple(graph.edge(ids[e]) for e in solution.edges), solution) for solution in straight[:k]]
 
 
 def try_unknown(
@@ -226,14 +226,14 @@ def unknown_step(episode: Episode, graph: PlanGraph, action: Action, votes: int,
 def log_selected(episode: Episode, selector: str, path: Path, problem: Mapping[str, Any]) -> None:
     """Log a selection; a path without edges stands for none."""
     start, solution = episode.key(episode.state), path.solution
-    found = solution.has_path or bool(path.edges)
+    flag = solution.has_path or bool(path.edges)
     episode.trace.write(
         PathSelectedEvent(
             selector=selector,
             status=str(solution.status.value),
             partial=path.partial,
             actions=[*path.actions],
-            nodes=[start, *(edge.target for edge in path.edges)] if found else [],
+            nodes=[start, *(edge.target for edge in path.edges)] if flag else [],
             objective=solution.objective,
             bound=solution.bound,
             consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),

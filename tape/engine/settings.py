@@ -254,8 +254,13 @@ def settings_of(name: str, given: Any) -> MethodSettings | None:
         return method(name).settings.model_validate({} if given is True else given)
     except ValidationError as error:
         lines: list[InitErrorDetails] = [
-            {"type": one["type"], "loc": (name, *one["loc"]), "input": one["input"], "ctx": one.get("ctx", {})}
-            for one in error.errors()
+            {
+                "type": details["type"],
+                "loc": (name, *details["loc"]),
+                "input": details["input"],
+                "ctx": details.get("ctx", {}),
+            }
+            for details in error.errors()
         ]
         raise ValidationError.from_exception_data(TapeConfig.__name__, lines) from None
 

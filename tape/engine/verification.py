@@ -62,4 +62,4 @@ class VerifyingMethod(Method, ABC):
 def verifying_method(config: TapeConfig) -> VerifyingMethod | None:
     """The method in use that verifies, if any."""
     used = map(method, config.methods)
-    return next((found for found in used if isinstance(found, VerifyingMethod)), None)
+    return next((use for use in used if isinstance(use, VerifyingMethod)), None)

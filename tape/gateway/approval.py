@@ -79,8 +79,8 @@ class _Question:
 
     def whole(self) -> str | None:
         """Every argument, with nothing left out; None where that is longer than what a page shows."""
-        found = "\n".join(self.pages or map(str, self.rows))
-        return found if len(found) <= MOST_SHOWN else None
+        name = "\n".join(self.pages or map(str, self.rows))
+        return name if len(name) <= MOST_SHOWN else None
 
     def request(self, page: int) -> ElicitRequest:
         """The question; page 0 is the first one, with every argument."""
@@ -160,7 +160,7 @@ class Approvals:
                     return _answer(answer)
                 page = pending.page + 1
         state = secrets.token_urlsafe(18)
-        mine = [state for state, one in self._pending.items() if one.asked.who.client == asked.who.client]
+        mine = [state for state, item in self._pending.items() if item.asked.who.client == asked.who.client]
         if len(mine) >= _MOST_PENDING:
             self._forget(mine[0])
         self._pending[state] = _Pending(call, page, asked)
@@ -176,7 +176,7 @@ class Approvals:
     async def _ask_now(self, context: Any, question: _Question, asked: ApprovalQuestion) -> str:
         """The first answer; who has the page open may still answer where the client's user has not."""
         user = asyncio.create_task(self._elicit(context, question))
-        user.add_done_callback(lambda one: one.cancelled() or one.exception())  # perhaps nobody else asks for it
+        user.add_done_callback(lambda task: task.cancelled() or task.exception())  # perhaps nobody else asks for it
         try:
             await asyncio.wait((user, asked.answer), return_when=asyncio.FIRST_COMPLETED)
             if not asked.answer.done():

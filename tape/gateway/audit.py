@@ -153,11 +153,11 @@ def read_audit(path: Path) -> Iterator[AuditLine]:
 
 def _record(text: str) -> dict[str, Any] | None:
     try:
-        found = parse_json(text, "", surrogates=True)
+        mapping = parse_json(text, "", surrogates=True)
     except DataError:
         return None
-    known = isinstance(found, dict) and type(found.get("line")) is int and isinstance(found.get("before"), str)
-    return found if known else None
+    known = isinstance(mapping, dict) and type(mapping.get("line")) is int and isinstance(mapping.get("before"), str)
+    return mapping if known else None
 
 
 def _text(line: bytes) -> str:

@@ -89,12 +89,12 @@ class Catalog:
         name, settings = server.name, self._config.servers[server.name]
         declared = self._config.tools[name]
         entries, odd = entries_of(listed)
-        self.left_out += [f"{name}: {one}" for one in odd]
+        self.left_out += [f"{name}: {text}" for text in odd]
         named: list[tuple[tuple[str | int, ...], str]] = [(("servers", name, "tools", tool), tool) for tool in declared]
         named += [(("servers", name, "only", i), tool) for i, tool in enumerate(settings.only)]
         for path, wanted in named:
             if wanted not in entries:
-                there = ", ".join(short(one)[1:-1] for one in list(entries)[:20]) or "none"
+                there = ", ".join(short(text)[1:-1] for text in list(entries)[:20]) or "none"
                 raise self._config.error(path, f"the server has no tool {wanted}; it has: {there}")
         size = offered = 0
         for tool, entry in entries.items():

@@ -157,8 +157,8 @@ def _checked(path: Path, file: File, where: Callable[[Sequence[str | int]], str]
             raise FieldError(("clients", name), "give either token_env = VARIABLE or token_file = FILE")
     of_each = _budget(file.budgets.client, ("budgets", "client"))
     budgets = {LOCAL: of_each} | {
-        name: of_each if one.budget is None else _budget(one.budget, ("clients", name, "budget"))
-        for name, one in file.clients.items()
+        name: of_each if settings.budget is None else _budget(settings.budget, ("clients", name, "budget"))
+        for name, settings in file.clients.items()
     }
     return GatewayConfig(
         path,
@@ -169,12 +169,14 @@ def _checked(path: Path, file: File, where: Callable[[Sequence[str | int]], str]
         _budget(file.budgets.session, ("budgets", "session")),
         file.clients,
         file.servers,
-        {name: _price(one.price, ("servers", name, "price")) for name, one in file.servers.items()},
+        {name: _price(settings.price, ("servers", name, "price")) for name, settings in file.servers.items()},
         {
-            name: {tool: _declared(one, ("servers", name, "tools", tool)) for tool, one in server.tools.items()}
+            name: {
+                tool: _declared(settings, ("servers", name, "tools", tool)) for tool, settings in server.tools.items()
+            }
             for name, server in file.servers.items()
         },
-        {name: _declared(one, ("python", name)) for name, one in file.python.items()},
+        {name: _declared(settings, ("python", name)) for name, settings in file.python.items()},
         file.python,
         where,
     )
@@ -239,8 +241,8 @@ def _check_server(name: str, server: ServerSettings) -> None:
                 raise FieldError((*path, setting), "goes with command, not with url")
     elif server.headers_from:
         raise FieldError((*path, "headers_from"), "goes with url, not with command")
-    variables: list[tuple[str, str | int, str]] = [("env_from", i, one) for i, one in enumerate(server.env_from)]
-    variables += [("headers_from", header, one) for header, one in server.headers_from.items()]
+    variables: list[tuple[str, str | int, str]] = [("env_from", i, text) for i, text in enumerate(server.env_from)]
+    variables += [("headers_from", header, text) for header, text in server.headers_from.items()]
     for table, key, variable in variables:
         if variable not in os.environ:
             raise FieldError((*path, table, key), f"the environment variable {variable} is not set; set it")

@@ -94,13 +94,13 @@ class Desk:
     def waiting(self) -> list[ApprovalQuestion]:
         """The questions that can still be answered, the oldest first."""
         now = time.monotonic()
-        for late in [one for one in self._asked.values() if one.until < now]:
+        for late in [question for question in self._asked.values() if question.until < now]:
             self.take(late)
         return list(self._asked.values())
 
     def find(self, id: str) -> ApprovalQuestion | None:
         """A question that can still be answered."""
-        return next((one for one in self.waiting() if one.id == id), None)
+        return next((question for question in self.waiting() if question.id == id), None)
 
     def answer(self, asked: ApprovalQuestion, no: str) -> bool:
         """Answer a question; False where it was answered elsewhere.

@@ -79,9 +79,9 @@ class Gateway:
                 for name, settings in self.config.functions.items()
             }
             listed = await asyncio.gather(*(server.start() for server in self._servers), return_exceptions=True)
-            for one in listed:
-                if isinstance(one, BaseException):
-                    raise one
+            for exception in listed:
+                if isinstance(exception, BaseException):
+                    raise exception
             for server, tools in zip(self._servers, listed, strict=True):
                 assert not isinstance(tools, BaseException)
                 self.catalog.add_server(server, tools)
@@ -98,30 +98,31 @@ class Gateway:
 
     def warnings(self) -> list[str]:
         """What the author of the configuration should know."""
-        found = [f"left out: {one}" for one in self.catalog.left_out]
+        texts = [f"left out: {name}" for name in self.catalog.left_out]
         capped = {*self.config.run, *self.config.session}.union(*self.config.client.values())
         for tool in self.catalog.tools.values():
             unpriced = sorted(kind for kind in capped if tool.price.worst()[kind] is None)
             if not tool.priced and unpriced:
-                found.append(
+                texts.append(
                     f"{tool.name} of {tool.origin} has no price, so every call of it is refused under the cap on "
                     f"{', '.join(unpriced)}: declare one, if only price = {{ {unpriced[0]} = 0 }}"
                 )
         journal, payer = self.ledgers.journal, self.ledgers.payer
         also = f". Settle the shared ledger's hold too: tape ledger holds {payer.scope} has its id" if payer else ""
-        for one in journal.of_others():
-            found.append(
-                f"a call of {one.name} is open in {journal.path}: another gateway is at work, or was killed. It counts "
-                f"as {json.dumps(amounts(one.worst))} until it ends, or you say what it took: "
-                f"tape ledger --url {journal.path.resolve().as_uri()} settle {one.id} AMOUNTS ('1 step, $0.01'){also}"
+        for record in journal.of_others():
+            texts.append(
+                f"a call of {record.name} is open in {journal.path}: another gateway is at work, or was killed. "
+                f"It counts as {json.dumps(amounts(record.worst))} until it ends, or you say what it took: "
+                f"tape ledger --url {journal.path.resolve().as_uri()} settle {record.id} AMOUNTS "
+                f"('1 step, $0.01'){also}"
             )
-        return found
+        return texts
 
     # --- what clients ask for -----------------------------------------------------------------
 
     def listed(self) -> list[Mapping[str, Any]]:
         """The entries of all tools, the gateway's own first."""
-        own = [one for one in OWN_LISTED if one["name"] in self.catalog.own]
+        own = [mapping for mapping in OWN_LISTED if mapping["name"] in self.catalog.own]
         return [*own, *(tool.listed for tool in self.catalog.tools.values())]
 
     async def call(self, who: Caller, name: str, arguments: Mapping[str, Any], approve: Approve) -> dict[str, Any]:
@@ -141,8 +142,8 @@ class Gateway:
         return WatchedCall(who.client, book.scope, name if name in self.catalog.tools else short(name), digest)
 
     def _told(self, call: WatchedCall, made: dict[str, Any]) -> dict[str, Any]:
-        for one in self.watchers if isinstance(made, Refusal) else ():
-            one.refused(call, made["structuredContent"])
+        for watcher in self.watchers if isinstance(made, Refusal) else ():
+            watcher.refused(call, made["structuredContent"])
         return made
 
     async def _answer(
@@ -216,12 +217,12 @@ class Gateway:
 
     def _watch(self, call: WatchedCall, charge: SessionCharge) -> None:
         def ended(state: State, spent: Resources) -> None:
-            for one in self.watchers:
-                one.ended(call, state, spent)
+            for call_watcher in self.watchers:
+                call_watcher.ended(call, state, spent)
 
         charge.ended = ended
-        for one in self.watchers:
-            one.begun(call)
+        for watcher in self.watchers:
+            watcher.begun(call)
 
     # --- refusals -----------------------------------------------------------------------------
 
@@ -236,7 +237,7 @@ class Gateway:
         fitting = self._fitting(book, tool, arguments)
         message = f"{tool.name} was not called, nothing was spent: {error}"
         if fitting:
-            message += f". What would fit: {', '.join(one['tool'] for one in fitting)}"
+            message += f". What would fit: {', '.join(mapping['tool'] for mapping in fitting)}"
         reserved = sum(ledger.reserved[error.kind] or 0 for ledger in book.ledgers() if ledger.name == error.ledger)
         if reserved:
             message += ". Calls in flight have set some of it aside, which may come back when they end"
@@ -279,27 +280,29 @@ class Gateway:
             if name == "checkpoint":
                 return own_result({"handle": await self.ledgers.checkpoint(book), "session": book.scope, **left(book)})
             handle = arguments.get("handle")
-            found = await self.ledgers.resume(who.client, who.session, handle) if isinstance(handle, str) else None
+            result = await self.ledgers.resume(who.client, who.session, handle) if isinstance(handle, str) else None
         except LedgerError as error:
             return refused("ledger", str(error), tool=name)
-        if found is None:
+        if result is None:
             return refused("unknown_handle", "no session of yours has this handle", tool=name)
-        calls = [{"tool": one.name, "state": one.state, "spent": amounts(one.spent)} for one in found.calls]
-        lost = [{"call": one.id, "tool": one.name, "counts_as": amounts(one.worst)} for one in found.in_flight]
-        return own_result({"session": found.book.scope, "calls": calls, "was_in_flight": lost, **left(found.book)})
+        calls = [{"tool": call.name, "state": call.state, "spent": amounts(call.spent)} for call in result.calls]
+        lost = [
+            {"call": record.id, "tool": record.name, "counts_as": amounts(record.worst)} for record in result.in_flight
+        ]
+        return own_result({"session": result.book.scope, "calls": calls, "was_in_flight": lost, **left(result.book)})
 
     def _affordable(self, book: SessionLedger) -> dict[str, Any]:
         """How many calls of each tool alone are still paid for."""
         given = book.left()
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for tool in self.catalog.tools.values():
             worst = tool.worst()
             if any(worst[kind] is None for kind in given):
-                found[tool.name] = "unknown: its price is not declared, or depends on its arguments"
+                values[tool.name] = "unknown: its price is not declared, or depends on its arguments"
                 continue
             most = min((count // cost for kind, count in given.items() if (cost := worst[kind])), default=None)
-            found[tool.name] = most if most is None or most <= MOST_AFFORDED else f"more than {MOST_AFFORDED}"
-        return found
+            values[tool.name] = most if most is None or most <= MOST_AFFORDED else f"more than {MOST_AFFORDED}"
+        return values
 
 
 def own_result(content: dict[str, Any]) -> dict[str, Any]:

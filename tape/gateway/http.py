@@ -108,8 +108,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for one in sockets or []:
-            one.listen(_BACKLOG)
+        for item in sockets or []:
+            item.listen(_BACKLOG)
 
 
 def _allow_files(count: int) -> None:
@@ -130,7 +130,7 @@ def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
     Raises:
         ConfigError: One is missing, weak, the same as another, or in a file that others can read.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, client in config.clients.items():
         if client.token_env is not None:
             path, token = ("clients", name, "token_env"), os.environ.get(client.token_env, "").strip()
@@ -142,16 +142,16 @@ def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
             token = _read(config.folder() / client.token_file)
         if problem := weakness_of(token):
             raise config.error(path, problem)
-        if token in found.values():
+        if token in texts.values():
             raise config.error(path, "another client has the same token; give each its own")
-        found[name] = token
-    if not found:
-        found[LOCAL] = _made(token_file, "--token-file")
-        if problem := weakness_of(found[LOCAL]):
+        texts[name] = token
+    if not texts:
+        texts[LOCAL] = _made(token_file, "--token-file")
+        if problem := weakness_of(texts[LOCAL]):
             raise ConfigError(f"{token_file}: {problem}")
-    for token in found.values():
+    for token in texts.values():
         hide(token, quietly=True)
-    return found
+    return texts
 
 
 def people_token(file: Path, tokens: Mapping[str, str]) -> str:
@@ -245,11 +245,11 @@ def _client(headers: list[tuple[bytes, bytes]], tokens: Mapping[str, str]) -> st
     scheme, _, token = given[0].partition(b" ")
     if scheme.lower() != b"bearer":
         return None
-    found = None
+    text = None
     for client, expected in tokens.items():  # all of them, so that the time reveals nothing
         if hmac.compare_digest(token.strip(), expected.encode()):
-            found = client
-    return found
+            text = client
+    return text
 
 
 def is_here(host: str) -> bool:

@@ -46,7 +46,7 @@ class Connections:
         if connection in held:
             return True
         if len(held) >= MOST_OF_CLIENT:
-            idle = next((one for one in held if not one.busy), None)
+            idle = next((item for item in held if not item.busy), None)
             if idle is None:
                 return False
             del held[idle]

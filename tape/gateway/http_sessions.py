@@ -35,14 +35,14 @@ class HttpSession:
     @contextmanager
     def using(self, method: str, clock: Callable[[], float]) -> Iterator[None]:
         """Count a request while it is being answered."""
-        one = 1 if method == "POST" else 0
-        self.posts += one
-        self.streams += 1 - one
+        index = 1 if method == "POST" else 0
+        self.posts += index
+        self.streams += 1 - index
         try:
             yield
         finally:
-            self.posts -= one
-            self.streams -= 1 - one
+            self.posts -= index
+            self.streams -= 1 - index
             self.used = clock()
 
 

@@ -158,12 +158,14 @@ class Journal:
 
     def calls(self, scope: str, most: int) -> list[HoldRecord]:
         """The latest calls of a scope, the latest last."""
-        return [one for one in reversed(self._store.history(scope, most)) if not _is_note(one.name, one.worst)]
+        return [
+            record for record in reversed(self._store.history(scope, most)) if not _is_note(record.name, record.worst)
+        ]
 
     def of_others(self) -> list[HoldRecord]:
         """What others have open: programs that are at work, or have ended amid a call."""
         with self._alone():
-            return [one for id in self._others if (one := self._store.find(id)) is not None]
+            return [record for id in self._others if (record := self._store.find(id)) is not None]
 
     def checkpoint(self, handle: str, scope: str) -> None:
         """Remember a scope by a handle, of which only a digest is kept.

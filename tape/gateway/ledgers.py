@@ -71,8 +71,8 @@ class SessionCharge:
         if self._hold is not None:
             self._hold.settle(spent)
         return [
-            {"resource": one.kind, "declared": amount(one.kind, one.declared), "used": amount(one.kind, one.used)}
-            for one in broken
+            {"resource": item.kind, "declared": amount(item.kind, item.declared), "used": amount(item.kind, item.used)}
+            for item in broken
         ]
 
     def __enter__(self) -> SessionCharge:
@@ -287,8 +287,8 @@ class Ledgers:
         calls = await self._in_thread(self.journal.calls, scope, MOST_CALLS)
         others = await self.others()
         self._current[client, key] = book = self._book(scope)
-        ended = [one for one in calls if one.state != "held"]
-        return Resumed(book, ended, [one for one in others if one.scope == scope])
+        ended = [call for call in calls if call.state != "held"]
+        return Resumed(book, ended, [record for record in others if record.scope == scope])
 
 
 def scope_of(client: str) -> str:

@@ -56,7 +56,7 @@ def text_of(samples: Iterable[Sample]) -> str:
         held = ",".join(f'{label}="{_quoted(text)}"' for label, text in labels if text)
         family = name if name in METRICS else name.rpartition("_")[0]
         lines[family].append(f"tape_gateway_{name}{f'{{{held}}}' if held else ''} {value}\n")
-    return "".join(f"{_head(name)}{''.join(found)}" for name, found in lines.items())
+    return "".join(f"{_head(name)}{''.join(line)}" for name, line in lines.items())
 
 
 def _head(name: str) -> str:
@@ -110,7 +110,7 @@ class Metrics:
         ages, readable = [time.monotonic() - begun for begun in self._in_flight.values()], 1
         try:
             now = datetime.now(UTC)
-            ages += [(now - one.begun).total_seconds() for one in await self._gateway.ledgers.others()]
+            ages += [(now - record.begun).total_seconds() for record in await self._gateway.ledgers.others()]
         except LedgerError:
             readable = 0
         of_all = [("oldest_hold_seconds", (), max(ages, default=0)), ("journal_readable", (), readable)]
@@ -163,9 +163,9 @@ def _read(payer: StorePayer) -> Sequence[Balance]:
 
 
 def _caps(balances: Iterable[Balance]) -> Iterator[Sample]:
-    for one in balances:
-        cap, kind = one.cap, one.cap.resource
+    for balance in balances:
+        cap, kind = balance.cap, balance.cap.resource
         labels = (("scope", "ledger"), ("account", cap.account), ("per", str(cap.period)), ("resource", kind))
-        yield "cap", labels, amount(kind, one.amount) or 0
-        yield "left", labels, amount(kind, one.left) or 0
-        yield "used_share", labels, one.spent / one.amount if one.amount else 1
+        yield "cap", labels, amount(kind, balance.amount) or 0
+        yield "left", labels, amount(kind, balance.left) or 0
+        yield "used_share", labels, balance.spent / balance.amount if balance.amount else 1

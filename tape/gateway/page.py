@@ -67,16 +67,16 @@ class GatewayPage:
             await ledgers.caught_up()
         except LedgerError as error:
             problem = str(error)
-        refused = [one for rows in self._refused.values() for one in rows]
+        refused = [row for rows in self._refused.values() for row in rows]
         return {
             "now": datetime.now(UTC).isoformat(),
             "name": self._gateway.config.limits.name,
             "problem": problem,
-            "waiting": _first((one.who.client, _question(one)) for one in self._desk.waiting()),
-            "live": _first((one.client, _about(one)) for one in list(self._live.values())),
+            "waiting": _first((question.who.client, _question(question)) for question in self._desk.waiting()),
+            "live": _first((call.client, _about(call)) for call in list(self._live.values())),
             "caps": await asyncio.to_thread(self._caps),  # of thousands of sessions it takes a while
             "shared": await self._shared(),
-            "refused": sorted(refused, key=lambda one: str(one["at"]), reverse=True),
+            "refused": sorted(refused, key=lambda item: str(item["at"]), reverse=True),
             "days": days(ledgers.journal.days, self._refusals, datetime.now(UTC).date()),
             "acts": list(self._acts),
         }
@@ -85,11 +85,11 @@ class GatewayPage:
         """The run, and the clients and sessions that have taken most."""
         ledgers = self._gateway.ledgers
         clients = _fullest(ledgers.clients())
-        sessions = _fullest({one.scope: one.ledger for one in ledgers.sessions()})
+        sessions = _fullest({session.scope: session.ledger for session in ledgers.sessions()})
         return [_scope("run", "run", ledgers.run)] + [
             _scope(of, scope.removeprefix("gateway/"), ledger)
-            for of, found in (("client", clients), ("session", sessions))
-            for scope, ledger in found
+            for of, pairs in (("client", clients), ("session", sessions))
+            for scope, ledger in pairs
         ]
 
     async def _shared(self) -> dict[str, Any] | None:
@@ -160,7 +160,7 @@ def change(payer: StorePayer, act: str, what: Mapping[str, str], why: str) -> st
         raise ConfigError("the gateway does not pay from this account")
     if act == "raise":
         key = account, what.get("resource", ""), what.get("period", "")
-        cap = next((one.cap for one in store.read(payer.scope, payer.labels) if one.cap.key == key), None)
+        cap = next((balance.cap for balance in store.read(payer.scope, payer.labels) if balance.cap.key == key), None)
         if cap is None:
             raise ConfigError("the account has no such cap any more")
         added = replace(cap, amount=kind_of(cap.resource).count(what.get("amount", "")))
@@ -180,7 +180,7 @@ def _accounts(payer: StorePayer) -> dict[str, Any]:
     own = accounts_of(payer.scope, payer.labels)
     try:
         caps = payer.store.read(payer.scope, payer.labels)
-        pauses = [one for one in payer.store.pauses() if one.account in own]
+        pauses = [pause for pause in payer.store.pauses() if pause.account in own]
     except LedgerError as error:
         return {"problem": str(error)}
     return {
@@ -189,9 +189,9 @@ def _accounts(payer: StorePayer) -> dict[str, Any]:
             for cap, _, amount, spent, held, _ in caps
         ],
         "pauses": [
-            one._asdict() | {"at": one.at.isoformat(), "wanted": want and in_units(want.resource, want.amount)}
-            for one in pauses
-            for want in (one.wanted,)
+            pause._asdict() | {"at": pause.at.isoformat(), "wanted": want and in_units(want.resource, want.amount)}
+            for pause in pauses
+            for want in (pause.wanted,)
         ],
     }
 
@@ -215,8 +215,8 @@ def _text(kind: str, count: int | None) -> str:
 def _fullest(ledgers: Mapping[str, Ledger]) -> list[tuple[str, Ledger]]:
     """Those that have taken most of a cap; where there are none, most calls."""
 
-    def taken(one: tuple[str, Ledger]) -> tuple[float, int]:
-        used, caps = one[1].used, one[1].budget
+    def taken(texts: tuple[str, Ledger]) -> tuple[float, int]:
+        used, caps = texts[1].used, texts[1].budget
         return max(((used[kind] or 0) / max(1, cap) for kind, cap in caps.items()), default=0.0), used["steps"] or 0
 
     return heapq.nlargest(MOST_SCOPES, ledgers.items(), key=taken)
@@ -263,7 +263,7 @@ def would_do(fields: Mapping[str, Any]) -> str:
     if fields.get("in_flight"):
         ways.append(f"{_units(fields['resource'], fields['in_flight'])} are set aside by calls in flight")
     for said, names in (
-        ("what fits", [one["tool"] for one in fields.get("would_fit", ())]),
+        ("what fits", [field["tool"] for field in fields.get("would_fit", ())]),
         ("similar", fields.get("near", ())),
     ):
         ways += [f"{said}: {', '.join(names)}"] if names else []
@@ -276,7 +276,7 @@ def _units(kind: str, amount: float | None) -> str:
     return in_units(kind, kind_of(kind).count(amount)) if kind in kinds() else f"{amount:,} {kind}"
 
 
-def days(found: Mapping[date, Day], refusals: Mapping[date, int], last: date) -> list[dict[str, Any]]:
+def days(mapping: Mapping[date, Day], refusals: Mapping[date, int], last: date) -> list[dict[str, Any]]:
     """What was spent on each of the last days, and how many calls were refused since the gateway's start."""
     listed = [last - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
     return [
@@ -287,5 +287,5 @@ def days(found: Mapping[date, Day], refusals: Mapping[date, int], last: date) ->
             "spent": {kind: [n, _text(kind, n)] for kind, n in of_day.spent.items() if kind != "steps"},
         }
         for day in listed
-        for of_day in (found.get(day, Day()),)
+        for of_day in (mapping.get(day, Day()),)
     ]

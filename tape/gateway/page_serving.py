@@ -73,11 +73,11 @@ def _file() -> Response:
 def _state(page: GatewayPage) -> Any:
     async def state(scope: Any, receive: Any, send: Any) -> None:
         id = Request(scope).query_params.get("question")
-        found = await page.state() if id is None else page.question(id)
-        if found is None:
+        question = await page.state() if id is None else page.question(id)
+        if question is None:
             await refuse(send, 404, "this call does not wait any more")
         else:
-            await JSONResponse(found, headers={"Cache-Control": "no-store"})(scope, receive, send)
+            await JSONResponse(question, headers={"Cache-Control": "no-store"})(scope, receive, send)
 
     return state
 
@@ -94,7 +94,7 @@ def _act(page: GatewayPage) -> Any:
     async def act(scope: Any, receive: Any, send: Any) -> None:
         try:
             given = json.loads(await Request(scope, receive).body())
-            if not isinstance(given, dict) or not all(isinstance(one, str) for one in given.values()):
+            if not isinstance(given, dict) or not all(isinstance(item, str) for item in given.values()):
                 raise ConfigError("an act is an object of texts")
             done = await page.act(given.pop("act", ""), given, given.pop("why", "").strip()[:_LONGEST_WHY])
         except (ConfigError, LedgerError, ValueError, RecursionError) as error:

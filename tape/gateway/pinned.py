@@ -74,7 +74,7 @@ class PinnedTool:
 def _without_words(value: Any, *, names: bool = False) -> Any:
     """A part of an entry without its texts for people; with ``names`` the keys are names of properties."""
     if isinstance(value, list):
-        return [_without_words(one) for one in value]
+        return [_without_words(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     return {

@@ -115,19 +115,19 @@ def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, 
         sys.path.insert(0, folder)
     try:
         with redirect_stdout(sys.stderr):  # the protocol is spoken on standard output
-            found = getattr(importlib.import_module(module), attribute)
+            result = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # whatever a module raises
         why = f"{named} cannot be imported ({error_text(error)})"
         raise config.error(path, f"{why}; modules are looked for in {folder} and on Python's path") from error
     try:
-        if not callable(found) and not isinstance(found, Tool):
-            raise ToolError(f"{type(found).__name__} is no function; name a function, or a tool made by @tool")
-        tool = found if isinstance(found, Tool) else make_tool(found)
+        if not callable(result) and not isinstance(result, Tool):
+            raise ToolError(f"{type(result).__name__} is no function; name a function, or a tool made by @tool")
+        tool = result if isinstance(result, Tool) else make_tool(result)
     except (ToolError, ConfigError) as error:
         raise config.error(path, str(error)) from error
     limit = seconds or config.limits.call_seconds
     if declared.price is not None:
         return PythonTool(tool, declared.price, True, limit)
-    if isinstance(found, Tool):
+    if isinstance(result, Tool):
         return PythonTool(tool, Price((OfTool(tool.cost),)), None not in tool.worst.values(), limit)
     return PythonTool(tool, unpriced(), False, limit)

@@ -85,6 +85,6 @@ async def answer_of(asking: Future[Answer], give_back: Callable[[Answer], object
     try:
         return await asyncio.shield(answered)
     except asyncio.CancelledError:
-        answered.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else asks for it
-        asking.add_done_callback(lambda one: one.cancelled() or one.exception() or give_back(one.result()))
+        answered.add_done_callback(lambda future: future.cancelled() or future.exception())  # nobody else asks for it
+        asking.add_done_callback(lambda future: future.cancelled() or future.exception() or give_back(future.result()))
         raise

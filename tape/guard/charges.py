@@ -229,9 +229,9 @@ class ModelCharge(Charge):
             split = (0, 0, None)  # the report makes no sense
         prices, tokens = self._quote.prices, (prompt_tokens, completion_tokens or 0)
         costs = [self._cost(price, *tokens, split) for price in prices.all]
-        cost, most = costs[0], max(one["usd"] or 0 for one in costs)
+        cost, most = costs[0], max(resources["usd"] or 0 for resources in costs)
         if model and prices.asked is not None and (answered := prices.of_answer(model)) is not None:
-            cost = max(cost, self._cost(answered, *tokens, split), key=lambda one: one["usd"] or 0)
+            cost = max(cost, self._cost(answered, *tokens, split), key=lambda resources: resources["usd"] or 0)
             if (cost["usd"] or 0) > most:
                 self._guard.learn(self._name, answered=model)
         self._settle(cost + self._quote.unreported)

@@ -159,7 +159,7 @@ def read_worst(declared: Mapping[str, Any]) -> dict[str, Worst]:
     Raises:
         FieldError: There is no such kind, or the amount is malformed.
     """
-    found = {}
+    mapping = {}
     for kind, given in declared.items():
         path = ("content", kind)
         if kind not in KINDS:
@@ -170,8 +170,8 @@ def read_worst(declared: Mapping[str, Any]) -> dict[str, Worst]:
                 path, f'expected tokens, as in 1600, or {{"tokens": 1600, "usd": "$0.01"}}; got {short(given)}'
             )
         worst = read_price(amounts, path).worst()
-        found[kind] = Worst(*(worst[one] if one in amounts else None for one in ("tokens", "usd")))
-    return found
+        mapping[kind] = Worst(*(worst[name] if name in amounts else None for name in ("tokens", "usd")))
+    return mapping
 
 
 def parts_of(request: Any) -> list[ContentPart]:
@@ -295,8 +295,8 @@ class _Finder:
         if value is None or isinstance(value, str | int | float | type):
             return
         if isinstance(value, list | tuple | set | frozenset):
-            for at, one in enumerate(value):
-                yield from self.parts(one, f"{place}[{at}]", listed)
+            for at, item in enumerate(value):
+                yield from self.parts(item, f"{place}[{at}]", listed)
             return
         if not isinstance(value, Mapping):
             plain = _plain(value)
@@ -319,18 +319,18 @@ class _Finder:
                 yield ContentPart(_of_type(value, _HOSTED[sort]), named, place or "at the top", value)
             return
         keys = {} if self._is_data else _KEYS | (_BARE if listed is _Listed.CONTENT and not sort else {})
-        found = [key for key in keys if value.get(key)]
-        for key in found:
+        matching_keys = [key for key in keys if value.get(key)]
+        for key in matching_keys:
             yield ContentPart(_of_type(value[key], keys[key]), key, _in(place, key), value[key])
         if sort in _TEXT | _CALLS or (sort == "data" and "value" in value):
             return
-        if not found and _is_unknown(sort, value, listed):
+        if not matching_keys and _is_unknown(sort, value, listed):
             yield ContentPart("part", named or ", ".join(map(str, value))[:40], place, value)
             return
         finder = _Finder(("kind",)) if sort in _RESULTS else self
         for key, held in value.items():
             is_there = held or (held == {} and _PROVIDER_TOOLS.fullmatch(str(key)))  # all its settings may be left out
-            if is_there and isinstance(key, str) and key not in _DATA and key not in found:
+            if is_there and isinstance(key, str) and key not in _DATA and key not in matching_keys:
                 yield from finder._member(key, held, _in(place, key), sort)
 
     def _member(self, key: str, held: Any, place: str, sort: str) -> Iterator[ContentPart]:
@@ -340,7 +340,7 @@ class _Finder:
             yield ContentPart("conversation", key, place, held)
         elif _PROVIDER_TOOLS.fullmatch(key):
             yield ContentPart("tool", key, place, held)
-        elif key == "modalities" and held != "text" and any(one != "text" for one in held):
+        elif key == "modalities" and held != "text" and any(item != "text" for item in held):
             yield ContentPart("part", "an answer that is no text", place, held)
         elif key == "tools" and isinstance(held, list | tuple):
             yield from _tools(held, place)

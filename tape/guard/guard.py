@@ -309,7 +309,7 @@ class Guard:
         message = f"{tool or 'This'} was not called, nothing was spent: {error}"
         if tool in self.tools and (other := fitting(self.tools, self._book, tool, None)):
             message += ". What would fit: " + ", ".join(
-                f"{name} ({json.dumps(amounts(one.worst()))})" for name, one in other.items()
+                f"{name} ({json.dumps(amounts(planned_tool.worst()))})" for name, planned_tool in other.items()
             )
         return message
 

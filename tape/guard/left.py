@@ -23,12 +23,12 @@ class SessionLedger:
 
     def ledgers(self) -> list[Ledger]:
         """The session's, the client's and the run's."""
-        found: list[Ledger] = []
+        ledgers: list[Ledger] = []
         ledger: Ledger | None = self.ledger
         while ledger is not None:
-            found.append(ledger)
+            ledgers.append(ledger)
             ledger = ledger.parent
-        return found
+        return ledgers
 
     def left(self) -> dict[str, int]:
         """Counts left of each capped resource."""
@@ -68,8 +68,8 @@ def amount(kind: str, count: int | None) -> int | float | None:
     """A count in its unit, as a number of JSON."""
     if count is None:
         return None
-    found = amount_of(kind, count)
-    return int(found) if found == found.to_integral_value() else float(found)
+    result = amount_of(kind, count)
+    return int(result) if result == result.to_integral_value() else float(result)
 
 
 def amounts(resources: Mapping[str, int | None]) -> dict[str, int | float | None]:

@@ -45,7 +45,7 @@ class PriceBook:
         others = [(name, given) for name, given in models.items() if name not in {**self._meant, **self._unknown}]
         own = {name: _token_price(name, given) for name, given in others}
         filed = {} if prices is None else PriceTable.load(Path(prices)).prices
-        self._own = PriceTable({**own, **{name: one for name, one in filed.items() if name not in own}}, {})
+        self._own = PriceTable({**own, **{name: price for name, price in filed.items() if name not in own}}, {})
         for name, meant in self._meant.items():
             if self._own.price(meant) is None and find(meant) is None:
                 raise FieldError(
@@ -62,11 +62,11 @@ class PriceBook:
         """What tokens cost in a call."""
         marks, seen = marks_of(parts), self.seen[0].get(name)
         text, kept = sent.decode("utf-8", "replace"), "" if self._marks_declared else marks
-        others = [self._price(one, text, kept) for one in self._substitutes.get(name, ())]
+        others = [self._price(item, text, kept) for item in self._substitutes.get(name, ())]
         others += [] if seen is None else [self._price(name, text, seen)]
         return ModelPrices(
             self._price(name, text, kept),
-            tuple(one for one in others if one is not None),
+            tuple(price for price in others if price is not None),
             lambda model: None if (other := self._other(name, model)) is None else self._price(other, text, kept),
             covers_writes=self._marks_declared and bool(marks),
         )

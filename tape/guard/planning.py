@@ -135,15 +135,15 @@ def fitting(
     tools: Mapping[str, PlannedTool], book: SessionLedger, instead_of: str, arguments: Mapping[str, Any] | None
 ) -> dict[str, PlannedTool]:
     """What does the same as a tool and would fit now, by name; with arguments None for any call."""
-    found = {}
+    planned_tools = {}
     for tool in of_kind(tools, tools[instead_of].kind):
         try:
             fits = tool.name != instead_of and book.fits(tool.worst(arguments))
         except ChargeError:
             continue
         if fits:
-            found[tool.name] = tool
-    return found
+            planned_tools[tool.name] = tool
+    return planned_tools
 
 
 def plan(
@@ -166,7 +166,7 @@ def plan(
         caps[kind] = min(cap, caps.get(kind, cap))
     if "agents" in arguments:
         return _fanned_out(arguments, caps, price)
-    steps = [_options(tools, one, number, caps) for number, one in enumerate(_asked(arguments), 1)]
+    steps = [_options(tools, pair, number, caps) for number, pair in enumerate(_asked(arguments), 1)]
     if missing := [number for number, step in enumerate(steps, 1) if not step.options]:
         return {
             "fits": False,
@@ -175,7 +175,7 @@ def plan(
             "would_do": {},
         }
     table = {label: option for step in steps for label, option in step.options.items()}
-    found = select(
+    choice = select(
         [list(range(len(steps)))],
         cost={label: _units(worst, caps) for label, (_, worst) in table.items()},
         value={label: math.log(tool.quality or 1.0) for label, (tool, _) in table.items()},
@@ -183,16 +183,16 @@ def plan(
         variants={number: list(step.options) for number, step in enumerate(steps)},
         k=1 + _ALTERNATIVES,
     )
-    if not found:
-        would_do = _would_do(book, found, caps)
-        return {"fits": False, "why": str(found.why), "would_do": would_do, "more": _more(book, found, table, caps)}
-    more = _more(book, found, table, caps)
+    if not choice:
+        would_do = _would_do(book, choice, caps)
+        return {"fits": False, "why": str(choice.why), "would_do": would_do, "more": _more(book, choice, table, caps)}
+    more = _more(book, choice, table, caps)
     return {
         "fits": True,
-        **_described(found, table),
-        "alternatives": [_described(other, table) for other in found.alternatives],
+        **_described(choice, table),
+        "alternatives": [_described(other, table) for other in choice.alternatives],
         "more": more,
-        "why": _why(found, caps, more),
+        "why": _why(choice, caps, more),
     }
 
 
@@ -202,22 +202,22 @@ def _fanned_out(arguments: Mapping[str, Any], caps: Mapping[str, Decimal], price
         raise PlanError(f"agents: they are planned alone, with a budget; leave {short(others[0])} out")
     counts = {kind: int(WIDE.divide_int(cap, amount_of(kind, 1))) for kind, cap in caps.items()}
     try:
-        found = fan_out(arguments["agents"], counts, price)
+        result = fan_out(arguments["agents"], counts, price)
     except ConfigError as error:
         raise PlanError(str(error)) from None
-    answer: dict[str, Any] = json.loads(json.dumps(asdict(found), default=_number))
+    answer: dict[str, Any] = json.loads(json.dumps(asdict(result), default=_number))
     return answer
 
 
-def _why(found: Choice, caps: Mapping[str, Decimal], more: Mapping[str, Any]) -> str:
+def _why(choice: Choice, caps: Mapping[str, Decimal], more: Mapping[str, Any]) -> str:
     if not caps:
         return "Nothing is capped."
-    if not found.why.short:
+    if not choice.why.short:
         return "No budget stood in the way: without them no plan has a higher quality."
-    sentences = [f"{' and '.join(found.why.short)} stood in the way of a plan of higher quality."]
-    for kind, one in more.items():
-        cap, by = (written(kind, amount) for amount in (found.why.more[kind].cap, found.why.more[kind].by))
-        sentences.append(f"With {kind} at {cap} ({by} more) one of quality {one['quality']:g} would fit.")
+    sentences = [f"{' and '.join(choice.why.short)} stood in the way of a plan of higher quality."]
+    for kind, item in more.items():
+        cap, by = (written(kind, amount) for amount in (choice.why.more[kind].cap, choice.why.more[kind].by))
+        sentences.append(f"With {kind} at {cap} ({by} more) one of quality {item['quality']:g} would fit.")
     return " ".join(sentences)
 
 
@@ -349,10 +349,10 @@ def _more(
 ) -> dict[str, Any]:
     """For each budget the next amount that alone buys a plan of higher quality, and that plan."""
     now = _quality(choice) if choice else -1.0
-    found = {}
-    for kind, one in choice.why.more.items():
-        quality = round(math.exp(one.value), 9)
+    mapping = {}
+    for kind, item in choice.why.more.items():
+        quality = round(math.exp(item.value), 9)
         if quality > now:
-            tools = [table[label][0].name for label in one.plan]
-            found[kind] = {**_raised(book, caps, kind, one.cap), "quality": quality, "tools": tools}
-    return found
+            tools = [table[label][0].name for label in item.plan]
+            mapping[kind] = {**_raised(book, caps, kind, item.cap), "quality": quality, "tools": tools}
+    return mapping

@@ -46,8 +46,8 @@ def tokens_of(request: bytes, count: Counter) -> int | None:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping | list):
         yield ""
-        for one in [*value, *value.values()] if isinstance(value, Mapping) else value:
-            yield from _texts(one)
+        for item in [*value, *value.values()] if isinstance(value, Mapping) else value:
+            yield from _texts(item)
     else:
         yield value if isinstance(value, str) else json.dumps(value)
 
@@ -68,8 +68,8 @@ def counter_of(model: str, given: str | None = None) -> Counter | None:
         encoding = given or tiktoken.encoding_name_for_model(name)
         source = _FILE.format(encoding.replace("harmony", "base"))
         file = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-        folders = [os.environ.get(one) for one in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")]
-        folder = next((one for one in folders if one is not None), Path(tempfile.gettempdir(), "data-gym-cache"))
+        folders = [os.environ.get(text) for text in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")]
+        folder = next((text for text in folders if text is not None), Path(tempfile.gettempdir(), "data-gym-cache"))
         return _counts(encoding) if Path(folder, file).is_file() else None
     except (ImportError, KeyError, ValueError):
         return None

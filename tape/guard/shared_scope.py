@@ -40,20 +40,20 @@ class SharedScope:
             raise
 
     def _make_caps(self, budget: Budget, scope: str, labels: Labels) -> None:
-        known = {one.cap.key: one.cap for one in self.store.read(scope, labels)}
+        known = {balance.cap.key: balance.cap for balance in self.store.read(scope, labels)}
         for kind, count in budget.items():
             cap = Cap(scope, kind, count, _TOTAL)
-            found = known.get(cap.key)
-            if found is None:
+            value = known.get(cap.key)
+            if value is None:
                 if any(kind in record.worst for record in self.store.history(scope, LOOK)):
                     raise ConfigError(
                         f"calls of {scope} were made without a cap on {kind}, which a new one would not count; name "
                         f"another file or scope, or make it knowingly by `tape ledger cap {scope}`"
                     )
                 self.store.set_cap(cap, "guard", "the budget of the first one")
-            elif found.amount != count:
+            elif value.amount != count:
                 raise ConfigError(
-                    f"the ledger caps {scope} at {in_units(kind, found.amount)}, and this budget says "
+                    f"the ledger caps {scope} at {in_units(kind, value.amount)}, and this budget says "
                     f"{in_units(kind, count)}; change it by `tape ledger cap {scope}`, or give the same budget"
                 )
 
@@ -97,9 +97,9 @@ def _store(where: Path | str) -> LedgerStore:
 def seen(payer: StorePayer) -> Ledger:
     """A ledger with the caps of a payer, of each resource the one of which the least is left."""
     tightest = payer.tightest()
-    ledger = Ledger(Budget({kind: one.amount for kind, one in tightest.items()}), name=payer.scope)
-    ledger.book(Resources({kind: one.spent for kind, one in tightest.items()}))
-    ledger.reserve(Resources({kind: one.held for kind, one in tightest.items()}), forced=True)
+    ledger = Ledger(Budget({kind: balance.amount for kind, balance in tightest.items()}), name=payer.scope)
+    ledger.book(Resources({kind: balance.spent for kind, balance in tightest.items()}))
+    ledger.reserve(Resources({kind: balance.held for kind, balance in tightest.items()}), forced=True)
     return ledger
 
 

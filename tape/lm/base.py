@@ -334,8 +334,8 @@ def usual_batch(model: LanguageModel) -> int:
 
 def window_of(model: LanguageModel) -> int | None:
     """Most tokens of a prompt and its answer together: the model's attribute ``window``; None if undeclared."""
-    found = getattr(model, "window", None)
-    return None if found is None else int(found)
+    result = getattr(model, "window", None)
+    return None if result is None else int(result)
 
 
 def worst_case(model: LanguageModel, request: Request) -> Resources:

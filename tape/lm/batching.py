@@ -120,7 +120,7 @@ class EpisodeBatch:
             rest = iter(answers)
             for w in mine:
                 own = list(islice(rest, len(w.requests)))
-                _resolve(w, BatchError(own) if any(isinstance(one, EndpointError) for one in own) else own)
+                _resolve(w, BatchError(own) if any(isinstance(item, EndpointError) for item in own) else own)
 
     async def _alone(self, call: Call, waiting: _Waiting) -> list[Any] | Exception:
         if waiting.future.done():

@@ -107,9 +107,9 @@ class BeamSearch:
             rng = np.random.default_rng(derive(self.request.seed, "beam", *beam.tokens))
             perturbed = conditioned(likelihood + rng.gumbel(size=len(values)), beam.perturbed)
             for token in self._candidates(beam, perturbed):
-                one = (float(perturbed[token]), beam, row, token, float(likelihood[token]), float(plain[token]))
-                kept.append(one)
-        kept = sorted(kept, key=lambda one: -one[0])[: self.request.n]
+                pair = (float(perturbed[token]), beam, row, token, float(likelihood[token]), float(plain[token]))
+                kept.append(pair)
+        kept = sorted(kept, key=lambda item: -item[0])[: self.request.n]
         self.beams, rows = [], []
         for perturbed_value, beam, row, token, likely, logprob in kept:
             if row < 0:
@@ -135,15 +135,15 @@ class BeamSearch:
         if self._adjoin is None or not beam.tokens:
             return largest(perturbed, count)
         best, before = largest(perturbed, WIDER * count), beam.tokens[-1]
-        found = [token for token in best if token == self._eos or self._adjoin(before, token)]
-        return (found or best)[:count]
+        numbers = [token for token in best if token == self._eos or self._adjoin(before, token)]
+        return (numbers or best)[:count]
 
 
 def log_softmax(values: Floats) -> Floats:
     """Normalised log-probabilities, (vocabulary,); what is -inf stays so."""
     top = values.max()
-    found: Floats = values - (top + np.log(np.exp(values - top).sum()))
-    return found
+    numbers: Floats = values - (top + np.log(np.exp(values - top).sum()))
+    return numbers
 
 
 def conditioned(perturbed: Floats, largest_is: float) -> Floats:
@@ -155,8 +155,8 @@ def conditioned(perturbed: Floats, largest_is: float) -> Floats:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         above = largest_is - perturbed + np.log1p(-np.exp(perturbed - perturbed.max()))
-        found: Floats = largest_is - np.maximum(above, 0.0) - np.log1p(np.exp(-np.abs(above)))
-    return np.where(np.isneginf(perturbed), -np.inf, found)
+        numbers: Floats = largest_is - np.maximum(above, 0.0) - np.log1p(np.exp(-np.abs(above)))
+    return np.where(np.isneginf(perturbed), -np.inf, numbers)
 
 
 def largest(values: Floats, count: int) -> list[int]:

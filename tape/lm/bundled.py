@@ -39,9 +39,9 @@ def sizes(prompt_format: str | None = None) -> tuple[str, ...]:
         prompt_format: Only those that read this prompt format.
     """
     folders = (weights_folder(), experiments_folder())
-    found = [_card(path.parent.name) for folder in folders for path in folder.glob("*/card.json")]
-    found = [facts for facts in found if prompt_format in (None, facts.prompt_format)]
-    return tuple(facts.name.removeprefix("bundled:") for facts in sorted(found, key=lambda f: (f.parameters, f.steps)))
+    cards = [_card(path.parent.name) for folder in folders for path in folder.glob("*/card.json")]
+    cards = [facts for facts in cards if prompt_format in (None, facts.prompt_format)]
+    return tuple(facts.name.removeprefix("bundled:") for facts in sorted(cards, key=lambda f: (f.parameters, f.steps)))
 
 
 class Card(BaseModel):
@@ -66,8 +66,8 @@ class Card(BaseModel):
     @property
     def steps(self) -> int:
         """Of its training."""
-        found = self.architecture.get("steps")
-        return found if isinstance(found, int) else 0
+        index = self.architecture.get("steps")
+        return index if isinstance(index, int) else 0
 
 
 def _card(size: str) -> Card:

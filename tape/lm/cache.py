@@ -128,10 +128,10 @@ class CachedLM(WrappedLM):
     ) -> list[T]:
         """The answers; those from the cache are marked by ``cached``."""
         keys = [prefix + request.fingerprint(self.identity) for request in requests]
-        found = [self._get(key) for key in keys]
+        data = [self._get(key) for key in keys]
         held = [
             None if value is None else cached(self._read(value, key, shape, request))
-            for value, key, request in zip(found, keys, requests, strict=True)
+            for value, key, request in zip(data, keys, requests, strict=True)
         ]
         missing = [i for i, answer in enumerate(held) if answer is None]
         asked = [requests[i] for i in missing]

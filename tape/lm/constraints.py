@@ -136,26 +136,29 @@ class _Schemas(GenerateJsonSchema):
         return {"type": "string", "pattern": f"{_DATE}T{_CLOCK}{'' if constraint == 'naive' else _ZONE}"}
 
     def decimal_schema(self, schema: Any) -> dict[str, Any]:
-        found = super().decimal_schema(schema)
-        texts = [one | {"pattern": _DECIMAL} if one.get("type") == "string" else one for one in found.get("anyOf", ())]
-        return {**found, "anyOf": texts} if texts else found
+        decimal_schema = super().decimal_schema(schema)
+        texts = [
+            item | {"pattern": _DECIMAL} if item.get("type") == "string" else item
+            for item in decimal_schema.get("anyOf", ())
+        ]
+        return {**decimal_schema, "anyOf": texts} if texts else decimal_schema
 
     def dict_schema(self, schema: Any) -> dict[str, Any]:
-        found, keys = super().dict_schema(schema), schema.get("keys_schema", {"type": "any"})
+        dict_schema, keys = super().dict_schema(schema), schema.get("keys_schema", {"type": "any"})
         names = self.generate_inner(keys)
         pattern = names.get("pattern") or _FORMATS.get(names.get("format", ""))
-        if texts := [one.value for one in keys.get("members", ())] or keys.get("expected", ()):
+        if texts := [key.value for key in keys.get("members", ())] or keys.get("expected", ()):
             pattern = "|".join(escape(str(text)) for text in texts)
         elif keys["type"] == "int":
             pattern = "0|-?[1-9][0-9]*"
         elif not pattern and names.keys() & {"minLength", "maxLength"}:
             pattern = rf"[\s\S]{{{names.get('minLength', 0)},{names.get('maxLength', '')}}}"
         if not pattern:
-            return found
-        values = found.pop("additionalProperties", True)
-        values = next(iter(found.pop("patternProperties", {}).values()), values)
-        found.pop("propertyNames", None)
-        return {**found, "patternProperties": {pattern: values}, "additionalProperties": False}
+            return dict_schema
+        values = dict_schema.pop("additionalProperties", True)
+        values = next(iter(dict_schema.pop("patternProperties", {}).values()), values)
+        dict_schema.pop("propertyNames", None)
+        return {**dict_schema, "patternProperties": {pattern: values}, "additionalProperties": False}
 
 
 def _decodable(schema: Any) -> Any:
@@ -164,25 +167,25 @@ def _decodable(schema: Any) -> Any:
         return [_decodable(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: value if name in _DATA else _decodable(value) for name, value in schema.items()}
+    values_by_name = {name: value if name in _DATA else _decodable(value) for name, value in schema.items()}
     for name in _NAMED:
         if isinstance(schema.get(name), dict):
-            found[name] = {key: _decodable(value) for key, value in schema[name].items()}
-    if isinstance(found.get("properties"), dict):
-        found.setdefault("additionalProperties", False)
-    if found.get("format") in _FORMATS and "pattern" not in found:
-        found["pattern"] = _FORMATS[found.pop("format")]
-    if isinstance(found.get("pattern"), str):
-        found["pattern"] = f"^(?:{written_out(found['pattern'])})$"
-    if isinstance(keys := found.get("patternProperties"), dict):
-        found["patternProperties"] = {f"^(?:{written_out(key)})$": value for key, value in keys.items()}
+            values_by_name[name] = {key: _decodable(value) for key, value in schema[name].items()}
+    if isinstance(values_by_name.get("properties"), dict):
+        values_by_name.setdefault("additionalProperties", False)
+    if values_by_name.get("format") in _FORMATS and "pattern" not in values_by_name:
+        values_by_name["pattern"] = _FORMATS[values_by_name.pop("format")]
+    if isinstance(values_by_name.get("pattern"), str):
+        values_by_name["pattern"] = f"^(?:{written_out(values_by_name['pattern'])})$"
+    if isinstance(keys := values_by_name.get("patternProperties"), dict):
+        values_by_name["patternProperties"] = {f"^(?:{written_out(key)})$": value for key, value in keys.items()}
     for name, sign in _BOUNDS.items():
-        bound = found.get(name)
+        bound = values_by_name.get(name)
         if isinstance(bound, int | float) and sign * bound > _MOST:
-            del found[name]
+            del values_by_name[name]
         elif isinstance(bound, int | float) and sign * bound < -_MOST:
             raise ConstraintError(f"{name} {bound}: numbers are decoded up to a size of {_MOST:.0e}; use a larger unit")
-    return found
+    return values_by_name
 
 
 def is_optional(constraint: Constraint | None) -> bool:

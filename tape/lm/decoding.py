@@ -164,12 +164,12 @@ class LocalLM:
 
     def _new_samples(self, request: Request, prompt: list[int]) -> list[Sample]:
         processor, begun = self._processor(request)
-        found = []
+        samples = []
         for k in range(request.n):
             own = processor if k == 0 or processor is None else processor.copied()
-            found.append(new_sample(prompt, request, k, own, self._network.window))
-            found[-1].begin(begun, self._eos, found[-1].longest)
-        return found
+            samples.append(new_sample(prompt, request, k, own, self._network.window))
+            samples[-1].begin(begun, self._eos, samples[-1].longest)
+        return samples
 
     def _check_window(self, prompt: int) -> None:
         if prompt >= self._network.window:
@@ -294,15 +294,15 @@ class LocalLM:
         values: list[torch.Tensor] = []
         for first in range(0, len(flat), MAX_ROWS):
             values += self._option_logits(flat[first : first + MAX_ROWS])
-        found, rest = [], iter(values)
+        all_numbers, rest = [], iter(values)
         for _, options in scored:
             if _single(options):
                 logs = next(rest)[0]
-                found.append([float(logs[option[0]]) for option in options])
+                all_numbers.append([float(logs[option[0]]) for option in options])
             else:
                 rows = [(next(rest), [*option, self._eos]) for option in options]
-                found.append([sum(float(row[j, token]) for j, token in enumerate(ids)) for row, ids in rows])
-        return found
+                all_numbers.append([sum(float(row[j, token]) for j, token in enumerate(ids)) for row, ids in rows])
+        return all_numbers
 
     @torch.inference_mode()
     def _option_logits(self, flat: list[tuple[list[int], list[int]]]) -> list[torch.Tensor]:
@@ -315,15 +315,15 @@ class LocalLM:
 
 def _batches(searches: Sequence[BeamSearch]) -> list[list[BeamSearch]]:
     """Searches that are run together, so that no forward pass has more than :data:`MAX_ROWS` sequences."""
-    found: list[list[BeamSearch]] = []
+    beam_searches: list[list[BeamSearch]] = []
     rows = MAX_ROWS
     for search in searches:
-        if not found or rows + search.request.n > MAX_ROWS:
-            found.append([])
+        if not beam_searches or rows + search.request.n > MAX_ROWS:
+            beam_searches.append([])
             rows = 0
-        found[-1].append(search)
+        beam_searches[-1].append(search)
         rows += search.request.n
-    return found
+    return beam_searches
 
 
 def _single(options: list[list[int]]) -> bool:

@@ -26,11 +26,11 @@ def without_prefix(definition: str) -> str:
     Args:
         definition: A ``tokenizer.json``.
     """
-    found = json.loads(definition)
+    content = json.loads(definition)
     for part in ("normalizer", "pre_tokenizer", "decoder"):
-        if found.get(part) is not None:
-            found[part] = _without(found[part])
-    return json.dumps(found, ensure_ascii=False)
+        if content.get(part) is not None:
+            content[part] = _without(content[part])
+    return json.dumps(content, ensure_ascii=False)
 
 
 def exact(tokenizer: Any) -> Any:
@@ -47,11 +47,11 @@ def exact(tokenizer: Any) -> Any:
     same = json.loads(changed) == json.loads(given) and not tokenizer.clean_up_tokenization_spaces
     if same and not tokenizer.chat_template:
         return tokenizer
-    found = deepcopy(tokenizer)
-    found.split_special_tokens = True  # an answer's "<filename>" is text
-    found.clean_up_tokenization_spaces = False  # it takes the space before a full stop away, for one
-    found._tokenizer = type(backend).from_str(changed)  # there is no public way to replace it
-    return found
+    result = deepcopy(tokenizer)
+    result.split_special_tokens = True  # an answer's "<filename>" is text
+    result.clean_up_tokenization_spaces = False  # it takes the space before a full stop away, for one
+    result._tokenizer = type(backend).from_str(changed)  # there is no public way to replace it
+    return result
 
 
 class FileTokenizer:

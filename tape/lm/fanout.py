@@ -69,7 +69,7 @@ class _Agent(_Record):
         listed = [given] if isinstance(given, str) else given
         if not isinstance(listed, list | tuple):
             return given
-        return [{"model": one} if isinstance(one, str) else one for one in listed]
+        return [{"model": name} if isinstance(name, str) else name for name in listed]
 
 
 _AGENTS = TypeAdapter(Annotated[list[_Agent], Field(min_length=1, max_length=MOST_AGENTS)])
@@ -173,8 +173,8 @@ def plan_fanout(
 
 def listed_price(name: str) -> TokenPrice | None:
     """What a model costs by the table; None where that is unknown."""
-    found = find(name)
-    return None if found is None else found.price()
+    result = find(name)
+    return None if result is None else result.price()
 
 
 def fan_out(agents: object, caps: Mapping[str, int], price: Prices) -> FanOut:
@@ -183,53 +183,53 @@ def fan_out(agents: object, caps: Mapping[str, int], price: Prices) -> FanOut:
     Raises:
         ConfigError: See there.
     """
-    priced = [_priced(one, f"agents: field {place}", caps, price) for place, one in enumerate(_read(agents))]
-    values = whole([worth for one in priced for worth in one.worths])
+    priced = [_priced(agent, f"agents: field {place}", caps, price) for place, agent in enumerate(_read(agents))]
+    values = whole([worth for item in priced for worth in item.worths])
     if max(values) > _LARGEST_VALUE:
         raise ConfigError("agents: values times qualities have too many digits together; round them to a few")
     rest = iter(values)
     groups = [
         Group(
-            one.agent.count,
-            one.agent.at_least,
-            tuple(tuple(cost[kind] or 0 for kind in caps) for cost in one.costs),
-            tuple(next(rest) for _ in one.costs),
+            item.agent.count,
+            item.agent.at_least,
+            tuple(tuple(cost[kind] or 0 for kind in caps) for cost in item.costs),
+            tuple(next(rest) for _ in item.costs),
         )
-        for one in priced
+        for item in priced
     ]
-    found = best_counts(groups, [*caps.values()], _SECONDS)
+    counts = best_counts(groups, [*caps.values()], _SECONDS)
     best = [
-        (times, one, way)
-        for one, taken in zip(priced, found.taken if found else (), strict=found is not None)
+        (times, item, way)
+        for item, taken in zip(priced, counts.taken if counts else (), strict=counts is not None)
         for way, times in enumerate(taken)
         if times
     ]
     totals = _Totals(
         caps,
-        worst=_sum((one.agent.count, one.costs[0]) for one in priced),
-        cheapest=_sum((one.agent.count, one.cheapest) for one in priced),
-        spent=_sum((times, one.costs[way]) for times, one, way in best),
-        required=_sum((one.agent.at_least, one.cheapest) for one in priced),
+        worst=_sum((item.agent.count, item.costs[0]) for item in priced),
+        cheapest=_sum((item.agent.count, item.cheapest) for item in priced),
+        spent=_sum((times, item.costs[way]) for times, item, way in best),
+        required=_sum((item.agent.at_least, item.cheapest) for item in priced),
     )
     served = [
-        Served(one.agent.name, model.model, times, model.quality, _units(_sum([(times, one.costs[way])])))
-        for times, one, way in best
-        for model in [one.agent.models[way]]
+        Served(item.agent.name, model.model, times, model.quality, _units(_sum([(times, item.costs[way])])))
+        for times, item, way in best
+        for model in [item.agent.models[way]]
     ]
-    asked, gap = sum(one.agent.count for one in priced), 0.0
-    if found and found.bound > found.value:
-        gap = found.bound / found.value - 1 if found.value else 1.0
-    named = {"usd", "tokens", "calls"}.union(*(one.agent.cost for one in priced))
+    asked, gap = sum(item.agent.count for item in priced), 0.0
+    if counts and counts.bound > counts.value:
+        gap = counts.bound / counts.value - 1 if counts.value else 1.0
+    named = {"usd", "tokens", "calls"}.union(*(item.agent.cost for item in priced))
     return FanOut(
         fits=not totals.short(totals.worst),
-        why=" ".join([*totals.sentences(asked, None if found is None else served, gap), *_unnamed(caps, named)]),
+        why=" ".join([*totals.sentences(asked, None if counts is None else served, gap), *_unnamed(caps, named)]),
         asked=asked,
         worst=_units(totals.worst),
-        expected=_units(_sum((one.agent.count, one.expected) for one in priced)),
+        expected=_units(_sum((item.agent.count, item.expected) for item in priced)),
         cheapest=_units(totals.cheapest),
-        best=None if found is None else tuple(served),
-        served=sum(one.count for one in served),
-        value=float(sum((times * one.worths[way] for times, one, way in best), Fraction(0))),
+        best=None if counts is None else tuple(served),
+        served=sum(item.count for item in served),
+        value=float(sum((times * item.worths[way] for times, item, way in best), Fraction(0))),
         cost_at_most=_units(totals.spent),
         left_after={kind: amount_of(kind, cap - (totals.spent[kind] or 0)) for kind, cap in caps.items()},
         gap=gap,
@@ -240,20 +240,20 @@ def _read(agents: object) -> list[_Agent]:
     """The sub-agents as they were given."""
     given = [*agents] if isinstance(agents, tuple) else agents
     try:
-        found = _AGENTS.validate_python(given)
+        result = _AGENTS.validate_python(given)
     except ValidationError as error:
         raise ConfigError(f"agents: {wrong(error)}; one looks like {_EXAMPLE}") from None
-    names = [one.name for one in found]
-    for place, one in enumerate(found):
+    names = [item.name for item in result]
+    for place, agent in enumerate(result):
         path = f"agents: field {place}"
-        if one.name in names[:place]:
-            raise ConfigError(f"{path}.name: {short(one.name)} is there twice; give each a name of its own")
-        if one.at_least > one.count:
-            raise ConfigError(f"{path}.at_least: there are only {one.count}; give at most that, or a larger count")
-        for field, expected in one.expected:
-            if expected is not None and expected > (most := getattr(one, field)):
+        if agent.name in names[:place]:
+            raise ConfigError(f"{path}.name: {short(agent.name)} is there twice; give each a name of its own")
+        if agent.at_least > agent.count:
+            raise ConfigError(f"{path}.at_least: there are only {agent.count}; give at most that, or a larger count")
+        for field, expected in agent.expected:
+            if expected is not None and expected > (most := getattr(agent, field)):
                 raise ConfigError(f"{path}.expected.{field}: more than the {most} at most; raise {field}")
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -278,24 +278,24 @@ def _priced(agent: _Agent, path: str, caps: Mapping[str, int], price: Prices) ->
     if unknown := [kind for kind in beside if beside[kind] is None]:
         raise ConfigError(f"{path}.cost.{unknown[0]}: an unknown cost is not 0; give the most that it can be")
     prices = list[TokenPrice | None]()
-    for place, one in enumerate(agent.models):
+    for place, model in enumerate(agent.models):
         try:
-            prices.append(price(one.model))
+            prices.append(price(model.model))
         except UnknownCostError as error:  # a guard's, who says how to give a price
             raise ConfigError(f"{path}.models.{place}: {error}") from None
         if prices[-1] is None and "usd" in caps:
             raise ConfigError(
-                f"{path}.models.{place}: usd is capped, but the price of {short(one.model)} is unknown: "
-                f"{why_unknown(one.model)}; name a model that has a price, or give its own with the budget"
+                f"{path}.models.{place}: usd is capped, but the price of {short(model.model)} is unknown: "
+                f"{why_unknown(model.model)}; name a model that has a price, or give its own with the budget"
             )
 
     def taken(rates: TokenPrice | None, prompt: int, completion: int, calls: int) -> Resources:
         return _sum([(calls, cost_of(rates, prompt, completion)), (1, beside)])
 
     worst, likely = (agent.prompt, agent.completion, agent.calls), agent.expected
-    expected = [most if one is None else one for (_, one), most in zip(likely, worst, strict=True)]
-    worths = [number(agent.value, "value") * number(one.quality, "quality") for one in agent.models]
-    return _Priced(agent, [taken(one, *worst) for one in prices], taken(prices[0], *expected), worths)
+    expected = [most if item is None else item for (_, item), most in zip(likely, worst, strict=True)]
+    worths = [number(agent.value, "value") * number(variant.quality, "quality") for variant in agent.models]
+    return _Priced(agent, [taken(item, *worst) for item in prices], taken(prices[0], *expected), worths)
 
 
 def _sum(parts: Iterable[tuple[int, Resources]]) -> Resources:
@@ -343,8 +343,8 @@ class _Totals:
         elif not best:
             yield "Not one of them fits."
         elif short or self.spent != self.worst:
-            served = sum(one.count for one in best)
-            listed = ", ".join(f"{one.count:,} {one.agent} with {one.model}" for one in best)
+            served = sum(item.count for item in best)
+            listed = ", ".join(f"{item.count:,} {item.agent} with {item.model}" for item in best)
             takes = self._written(self.spent, self.caps or self.spent)
             yield f"The best that fits is {served:,} of {asked:,}: {listed}; that takes at most {takes}."
         if gap:

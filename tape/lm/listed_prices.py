@@ -69,18 +69,22 @@ class Listed:
         """
         if not self.has_marks:
             marks = "1h"
-        rates = [*{id(one): one for one in self._rates(request)}.values()]
-        starts = sorted({tier.start for one in rates for rate in vars(one).values() for tier in _tiers(rate)})
-        base, *above = (_dearest([_price(one, start, marks) for one in rates]) for start in (_BELOW_ALL, *starts))
+        rates = [*{id(model_price): model_price for model_price in self._rates(request)}.values()]
+        starts = sorted(
+            {tier.start for model_price in rates for rate in vars(model_price).values() for tier in _tiers(rate)}
+        )
+        base, *above = (
+            _dearest([_price(model_price, start, marks) for model_price in rates]) for start in (_BELOW_ALL, *starts)
+        )
         if base is None:
             return None
         wanted = {"": "input_mtok", "5m": "cache_write_mtok", "1h": "cache_write_1h_mtok"}[marks]
-        if self.has_marks and any(getattr(one, wanted) is None for one in rates):
-            base, above = replace(base, written=None), [replace(one, written=None) for one in above if one]
-        found, tiers = base, list[tuple[int, TokenPrice]]()
+        if self.has_marks and any(getattr(model_price, wanted) is None for model_price in rates):
+            base, above = replace(base, written=None), [replace(item, written=None) for item in above if item]
+        token_price, tiers = base, list[tuple[int, TokenPrice]]()
         for start, price in zip(starts, above, strict=True):
-            found = _dearest([found, price]) or found
-            tiers.append((start, found))
+            token_price = _dearest([token_price, price]) or token_price
+            tiers.append((start, token_price))
         return replace(base, tiers=tuple(tiers))
 
     def variants(self, request: str | None = None) -> Sequence[Mapping[str, str]]:
@@ -89,18 +93,18 @@ class Listed:
         Args:
             request: Only what its JSON says.
         """
-        own = any(self.model is one for one in self.provider.models)  # other providers have tiers of their own
-        found = [one.when for one in self.model.price_variants or () if own]
+        own = any(self.model is model for model in self.provider.models)  # other providers have tiers of their own
+        all_texts = [variant.when for variant in self.model.price_variants or () if own]
         if request is None:
-            return found
-        return [when for when in found if all(_says(request, key, value) for key, value in when.items())]
+            return all_texts
+        return [when for when in all_texts if all(_says(request, key, value) for key, value in when.items())]
 
     @property
     def since(self) -> date | None:
         """From when the present price holds, where the table says so."""
         if not isinstance(self.model.prices, list):
             return None
-        starts = [start for one in self.model.prices if (start := getattr(one.constraint, "start_date", None))]
+        starts = [start for price in self.model.prices if (start := getattr(price.constraint, "start_date", None))]
         return max((start for start in starts if start <= datetime.now(UTC).date()), default=None)
 
     def _rates(self, request: str) -> Iterator[ModelPrice]:
@@ -115,8 +119,8 @@ def find(name: str) -> Listed | None:
     ``openai:gpt-4o-mini``, ``openai/gpt-4o-mini`` and ``gpt-4o-mini`` are one model. A bare name that several providers
     sell is none of them, unless the table says whose it is.
     """
-    found = _found(name)
-    return found[0] if len(found) == 1 else None
+    pair = _found(name)
+    return pair[0] if len(pair) == 1 else None
 
 
 def spelling(name: str) -> str:
@@ -129,14 +133,14 @@ def spelling(name: str) -> str:
 
 def why_unknown(name: str) -> str:
     """A sentence on a name that has no price: what it may mean."""
-    several = [one.name for one in _found(name)]
+    several = [item.name for item in _found(name)]
     if len(several) == 1:
         return f"{PACKAGE} has {several[0]}, but no price of its tokens"
     if several:
         return f"{len(several)} providers have it; write which one, such as {', '.join(several[:_NAMED])}"
     listed, wanted = [f"{provider.id}:{model.id}" for provider, model in entries()], spelling(name)
     if ":" not in wanted:
-        listed = [one.partition(":")[2] for one in listed]
+        listed = [text.partition(":")[2] for text in listed]
     near = [] if "://" in name else get_close_matches(wanted, dict.fromkeys(listed), n=_NAMED)
     return f"the nearest names in {PACKAGE} are {', '.join(near)}" if near else f"{PACKAGE} has none of that name"
 
@@ -174,7 +178,11 @@ def _parts(name: str) -> tuple[Provider | None, str]:
                 return stated, prefixed[2]
     if _BEDROCK.match(model):
         return find_provider_by_id(_providers(), "aws"), model
-    owners = (one for one in _providers() if one.model_match is not None and one.model_match.is_match(model))
+    owners = (
+        provider
+        for provider in _providers()
+        if provider.model_match is not None and provider.model_match.is_match(model)
+    )
     return None if "/" in model else next(owners, None), model
 
 
@@ -184,10 +192,10 @@ def _found(name: str) -> tuple[Listed, ...]:
     if provider is not None and (entry := _entry(provider, model)):
         return (Listed(provider, entry),)
     if "/" in name:  # a name with a path, as OpenRouter and others have them, is one of theirs or none
-        exact = ((one, _exact(one, name.lower())) for one in _providers())
-        return tuple(Listed(one, entry) for one, entry in exact if entry)
+        exact = ((item, _exact(item, name.lower())) for item in _providers())
+        return tuple(Listed(item, entry) for item, entry in exact if entry)
     if provider is None and not re.match("[a-z_-]+:", name):
-        return tuple(Listed(one, entry) for one in _providers() if (entry := _entry(one, model)))
+        return tuple(Listed(item, entry) for item in _providers() if (entry := _entry(item, model)))
     return ()
 
 
@@ -200,7 +208,7 @@ def _entry(provider: Provider, model: str) -> ModelInfo | None:
 
 
 def _exact(provider: Provider, model: str) -> ModelInfo | None:
-    return next((one for one in provider.models if one.id.lower() == model), None)
+    return next((info for info in provider.models if info.id.lower() == model), None)
 
 
 def _says(request: str, key: str, value: str) -> bool:
@@ -214,11 +222,11 @@ def _moments(model: ModelInfo) -> list[datetime]:
         return [now]
     days = [now.date() + timedelta(days=day) for day in range(AHEAD.days + 1)]
     times = {time(tzinfo=UTC)}
-    for one in model.prices:
+    for price in model.prices:
         for edge in ("start_time", "end_time"):
-            times |= {held} if (held := getattr(one.constraint, edge, None)) else set()
-    at = (datetime.combine(day, one, one.tzinfo or UTC) for day in days for one in times)
-    return [now, *(one for one in at if now < one <= now + AHEAD)]
+            times |= {held} if (held := getattr(price.constraint, edge, None)) else set()
+    at = (datetime.combine(day, item, item.tzinfo or UTC) for day in days for item in times)
+    return [now, *(item for item in at if now < item <= now + AHEAD)]
 
 
 def _tiers(rate: Any) -> Sequence[Any]:
@@ -229,18 +237,18 @@ def _price(rates: ModelPrice, above: int, marks: Marks) -> TokenPrice | None:
     """The dearest token of each kind, in a call with a prompt of more tokens than these."""
     from genai_prices.data_units import unit_data
 
-    found = defaultdict[str, list[Decimal]](list)
+    amounts = defaultdict[str, list[Decimal]](list)
     for unit in unit_data.values():
         if (rate := vars(rates).get(unit["price_key"])) is not None:
             tiers = [tier.price for tier in _tiers(rate) if tier.start <= above]
-            found[_kind(unit["dimensions"])].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
-    if not found["prompt"] and not found["completion"]:
+            amounts[_kind(unit["dimensions"])].append([getattr(rate, "base", rate), *tiers][-1] / unit["per"])
+    if not amounts["prompt"] and not amounts["completion"]:
         return None
-    prompt = max(found["prompt"], default=Decimal(0))
-    reached = {"": [], "5m": found["written_5m"], "1h": found["written_5m"] + found["written_1h"]}[marks]
-    cached, written = (max(several, default=prompt) for several in (found["cached"], reached))
-    completion, call = (max(found[kind], default=Decimal(0)) for kind in ("completion", "call"))
-    media, short, hour = (max(found[kind], default=None) for kind in ("media", "written_5m", "written_1h"))
+    prompt = max(amounts["prompt"], default=Decimal(0))
+    reached = {"": [], "5m": amounts["written_5m"], "1h": amounts["written_5m"] + amounts["written_1h"]}[marks]
+    cached, written = (max(several, default=prompt) for several in (amounts["cached"], reached))
+    completion, call = (max(amounts[kind], default=Decimal(0)) for kind in ("completion", "call"))
+    media, short, hour = (max(amounts[kind], default=None) for kind in ("media", "written_5m", "written_1h"))
     return TokenPrice(prompt, completion, cached, written, media, call, written_5m=short, written_1h=hour)
 
 
@@ -272,7 +280,7 @@ def _dearest(prices: Sequence[TokenPrice | None]) -> TokenPrice | None:
     """The most of each rate; unknown where it is in one of them."""
     known = [price for price in prices if price is not None]
     rates: dict[str, Any] = {}
-    for name in (one.name for one in fields(TokenPrice) if one.name != "tiers"):
+    for name in (field.name for field in fields(TokenPrice) if field.name != "tiers"):
         held = [getattr(price, name) for price in known]
         rates[name] = None if None in held else max(held, default=None)
     return TokenPrice(**rates) if known else None

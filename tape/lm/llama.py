@@ -115,8 +115,8 @@ class Llama:
         try:
             loaded = load_file(weights)
             self._weights = {name.removeprefix("model."): tensor.float() for name, tensor in loaded.items()}
-            one = torch.zeros((1, 1), dtype=torch.int64)
-            self.forward(one, one + 1, one, None, 1)  # weights of another shape fail here, not in an episode
+            item = torch.zeros((1, 1), dtype=torch.int64)
+            self.forward(item, item + 1, item, None, 1)  # weights of another shape fail here, not in an episode
         except (SafetensorError, OSError, RuntimeError, KeyError, IndexError, ValueError) as error:
             raise ModelError(f"{weights}: not the weights that {file} describes: {error!r}") from error
 

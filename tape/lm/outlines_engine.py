@@ -190,9 +190,9 @@ class Automaton:
 
     def copied(self) -> Automaton:
         """The same automaton where it stands, for a sequence that begins like this one."""
-        found = copy(self)
-        found._taken, found._matcher = [*self._taken], self._matcher.deep_copy()
-        return found
+        automaton = copy(self)
+        automaton._taken, automaton._matcher = [*self._taken], self._matcher.deep_copy()
+        return automaton
 
     def allowed(self) -> bytearray:
         """A byte for every token of the vocabulary; 0: it is forbidden.
@@ -222,11 +222,11 @@ class Automaton:
 
     def forced_text(self) -> str:
         """The text that must come next, as far as it consists of whole characters."""
-        found: bytes = self._matcher.compute_ff_bytes()
+        data: bytes = self._matcher.compute_ff_bytes()
         try:
-            return found.decode()
+            return data.decode()
         except UnicodeDecodeError as error:
-            return found[: error.start].decode()
+            return data[: error.start].decode()
 
     def must_end(self) -> bool:
         """Whether the text is complete, and nothing may follow."""

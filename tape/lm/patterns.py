@@ -140,21 +140,21 @@ def _node(pattern: str, kind: str, value: Any, first: bool, last: bool, depth: i
 
 def _members(pattern: str, items: Iterable[Any]) -> Ranges:
     """The code points of a bracketed class."""
-    found: list[tuple[int, int]] = []
+    numbers: list[tuple[int, int]] = []
     negated = False
     for kind, value in items:
         match str(kind):
             case "NEGATE":
                 negated = True
             case "LITERAL":
-                found.append((value, value))
+                numbers.append((value, value))
             case "RANGE":
-                found.append(value)
+                numbers.append(value)
             case "CATEGORY":
-                found += _category(str(value))
+                numbers += _category(str(value))
             case other:
                 raise _refusal(pattern, other)
-    joined = _joined(found)
+    joined = _joined(numbers)
     return _others(joined) if negated else joined
 
 
@@ -192,4 +192,4 @@ def _category(name: str) -> Ranges:
         return _others(_category(name.replace("_NOT_", "_")))
     letter = {"CATEGORY_DIGIT": "d", "CATEGORY_SPACE": "s", "CATEGORY_WORD": "w"}[name]
     everything = "".join(map(chr, range(_LAST + 1)))
-    return tuple((found.start(), found.end() - 1) for found in re.finditer(rf"\{letter}+", everything))
+    return tuple((match.start(), match.end() - 1) for match in re.finditer(rf"\{letter}+", everything))

@@ -104,7 +104,7 @@ def _price(entry: _Entry, per: int) -> TokenPrice:
     def token(amount: str | int | float) -> Decimal:
         return Decimal(str(amount)) / per
 
-    cached, written = (None if one is None else token(one) for one in (entry.cached_input, entry.cache_write))
+    cached, written = (None if given is None else token(given) for given in (entry.cached_input, entry.cache_write))
     return TokenPrice(token(entry.prompt), token(entry.completion), cached, written)
 
 
@@ -119,10 +119,10 @@ def token_price(given: Any) -> TokenPrice:
         ConfigError: They are not two prices.
     """
     try:
-        prompt, completion = (Decimal(str(one)) for one in given)
+        prompt, completion = (Decimal(str(item)) for item in given)
         if not isinstance(given, Sequence) or isinstance(given, str):  # "15" are no two prices, and sets have no order
             raise TypeError
-        if not all(one.is_finite() and 0 <= one <= _MOST_PRICE for one in (prompt, completion)):
+        if not all(amount.is_finite() and 0 <= amount <= _MOST_PRICE for amount in (prompt, completion)):
             raise ValueError
     except (ArithmeticError, TypeError, ValueError):
         raise ConfigError(

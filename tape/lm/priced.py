@@ -95,10 +95,10 @@ def priced(model: LanguageModel, name: str, own: PriceTable | Prices | None = No
     if not isinstance(own, PriceTable | None):
         return PricedLM(model, token_price(own))
     listed = _listed(name)
-    price, found = None if own is None else own.price(name, listed), None
-    if price is None and model.price is None and (found := find(listed)):
-        price = found.price()
-    return model if price is None else PricedLM(model, price, found)
+    price, result = None if own is None else own.price(name, listed), None
+    if price is None and model.price is None and (result := find(listed)):
+        price = result.price()
+    return model if price is None else PricedLM(model, price, result)
 
 
 def _listed(name: str) -> str:

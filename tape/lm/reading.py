@@ -61,7 +61,7 @@ class Reading:
     async def read(self, model: Scoring) -> tuple[str, Usage]:
         """The likeliest thing, and what that took."""
         answers = await model.score_options(self.requests)
-        forward, blank, *backward = [[math.log(max(one, _LEAST)) for one in weights] for weights, _ in answers]
+        forward, blank, *backward = [[math.log(max(weight, _LEAST)) for weight in weights] for weights, _ in answers]
         scores = [to - without + back[0] - back[-1] for to, without, back in zip(forward, blank, backward, strict=True)]
         return self.things[scores.index(max(scores))], sum((usage for _, usage in answers[1:]), answers[0][1])
 

@@ -67,7 +67,7 @@ class RecordedLM:
 
     def prompt_tokens(self, request: Request) -> int:
         """At most as many as there are bytes."""
-        texts = [request.prompt] if isinstance(request.prompt, str) else [one.content for one in request.prompt]
+        texts = [request.prompt] if isinstance(request.prompt, str) else [message.content for message in request.prompt]
         return sum(len(text.encode()) for text in texts)
 
     def scoring_tokens(self, request: Request) -> int:
@@ -110,14 +110,18 @@ class RecordedLM:
             completion_tokens=used.completion_tokens,
         )  # fmt: skip
         self._replies[key_of(request)] = reply
-        kept = {key: one.model_dump() for key, one in sorted(self._replies.items())}
+        kept = {key: recorded_reply.model_dump() for key, recorded_reply in sorted(self._replies.items())}
         replace_file(self._file, json.dumps(kept, indent=1) + "\n")
         return reply
 
 
 def key_of(request: Request) -> str:
     """Of the prompt, the temperature and how many samples are asked for; the seed is left out, one reply is enough."""
-    prompt = request.prompt if isinstance(request.prompt, str) else [[one.role, one.content] for one in request.prompt]
+    prompt = (
+        request.prompt
+        if isinstance(request.prompt, str)
+        else [[message.role, message.content] for message in request.prompt]
+    )
     parts = [prompt, request.n, request.temperature, request.max_tokens]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 

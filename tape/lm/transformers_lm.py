@@ -102,8 +102,8 @@ class TransformersLM(ChatLM):
 def _ends(model: Any, tokenizer: Any) -> list[int]:
     """The tokens that end an answer: the tokenizer's, and those of the generation configuration, often a list."""
     listed = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-    found = listed if isinstance(listed, list) else [listed]
-    return list(dict.fromkeys(int(end) for end in (tokenizer.eos_token_id, *found) if end is not None))
+    result = listed if isinstance(listed, list) else [listed]
+    return list(dict.fromkeys(int(end) for end in (tokenizer.eos_token_id, *result) if end is not None))
 
 
 def joined_ends(logits: torch.Tensor, ends: Sequence[int]) -> torch.Tensor:

@@ -72,8 +72,8 @@ def read_trees(model: Any, feeds: Sequence[Feed]) -> torch.Tensor:
     return _read(model, _Pass(feeds))
 
 
-def _read(model: Any, one: _Pass) -> torch.Tensor:
-    tokens, places, wanted = gathered(one.feeds, model.device)
+def _read(model: Any, item: _Pass) -> torch.Tensor:
+    tokens, places, wanted = gathered(item.feeds, model.device)
     # A mask that is complete is left as it is; attention makes its own.
     mask = torch.ones((1, 1, 1, 1), dtype=torch.bool, device=model.device)
     out = model(
@@ -82,9 +82,9 @@ def _read(model: Any, one: _Pass) -> torch.Tensor:
         position_ids=places[None],
         use_cache=False,
         logits_to_keep=wanted,
-        tape_trees=one,
+        tape_trees=item,
     )
-    grown(one.feeds)
+    grown(item.feeds)
     logits: torch.Tensor = out.logits
     return logits[0]
 
@@ -121,15 +121,15 @@ def shape_of(model: Any) -> Shape | None:
         _read(model, begin)
         logits = _read(model, _Pass([Feed(tree, first + second, [6, 7, 6, 7], [1, 3], sees.to(model.device))])).float()
     except _OTHER:
-        found = False  # its code is not of this kind
+        matches = False  # its code is not of this kind
     else:
-        found = begin.windows == dict(enumerate(_windows(config, len(layers)))) and all(
+        matches = begin.windows == dict(enumerate(_windows(config, len(layers)))) and all(
             float((ours - theirs).abs().max()) <= CLOSE * float(theirs.std())
             for ours, theirs in zip(logits, usual, strict=True)
         )
-    if not found:
+    if not matches:
         model.set_attn_implementation("sdpa")
-    return shape if found else None
+    return shape if matches else None
 
 
 def _windows(config: Any, layers: int) -> list[int | None]:

@@ -218,50 +218,50 @@ class TreePasses:
 
     def drop(self, call: BatchCall) -> None:
         """Forget a call, done or not."""
-        self._waiting = [one for one in self._waiting if one.call is not call]
-        self._live = [one for one in self._live if one.call is not call]
+        self._waiting = [entry for entry in self._waiting if entry.call is not call]
+        self._live = [item for item in self._live if item.call is not call]
 
     @torch.inference_mode()
     def step(self) -> None:
         """Make one forward pass for all jobs under way; where one fails, its call does, and no other."""
         with self._decoder.alone:
-            begun, feeds = len(self._live), [_next(one.job, one.tree) for one in self._live]
-            for one in self._starting():
-                self._waiting.remove(one)
-                feeds.append(self._beginning(one.job))
-                self._live.append(_Live(one.job, one.call, feeds[-1].tree))
-            for i, (live, found) in enumerate(zip(self._live, self._read(feeds) if feeds else (), strict=True)):
+            begun, feeds = len(self._live), [_next(item.job, item.tree) for item in self._live]
+            for entry in self._starting():
+                self._waiting.remove(entry)
+                feeds.append(self._beginning(entry.job))
+                self._live.append(_Live(entry.job, entry.call, feeds[-1].tree))
+            for i, (live, model_error) in enumerate(zip(self._live, self._read(feeds) if feeds else (), strict=True)):
                 try:
-                    if isinstance(found, ModelError):
-                        raise found
+                    if isinstance(model_error, ModelError):
+                        raise model_error
                     if i < begun:
-                        live.job.go_on(found)
+                        live.job.go_on(model_error)
                     else:
                         self._store.keep(live.job.prompt, live.tree)
-                        live.job.begin(found)
+                        live.job.begin(model_error)
                 except Exception as error:  # whatever it is, it belongs to the one who asked
                     live.call.error = error
-            self._live = [one for one in self._live if one.job.paths and one.call.error is None]
-            self._waiting = [one for one in self._waiting if one.call.error is None]
+            self._live = [item for item in self._live if item.job.paths and item.call.error is None]
+            self._waiting = [item for item in self._waiting if item.call.error is None]
 
     def _starting(self) -> list[_Entry]:
         """The jobs that begin in the next pass, in their order; always one where none is under way."""
-        found: list[_Entry] = []
-        tokens = LIVE_BYTES // self._shape.bytes - sum(len(one.job.prompt) + one.job.most for one in self._live)
-        samples = LIVE_SAMPLES - sum(one.job.samples for one in self._live)
+        entries: list[_Entry] = []
+        tokens = LIVE_BYTES // self._shape.bytes - sum(len(item.job.prompt) + item.job.most for item in self._live)
+        samples = LIVE_SAMPLES - sum(item.job.samples for item in self._live)
         being_read = set()
-        for one in self._waiting:
-            job = one.job
+        for entry in self._waiting:
+            job = entry.job
             tokens -= len(job.prompt) + job.most
             samples -= job.samples
-            if (self._live or found) and (tokens < 0 or samples < 0):
+            if (self._live or entries) and (tokens < 0 or samples < 0):
                 break
             # One that begins like another that begins now waits for a pass, and then finds that part read.
             missing = self._store.missing(job.prompt)
             if missing is None or missing not in being_read:
-                found.append(one)
+                entries.append(entry)
                 being_read.add(missing)
-        return found
+        return entries
 
     def _beginning(self, job: DecodingJob) -> Feed:
         """A job's tree, and what is still to be read of its prompt."""
@@ -280,7 +280,7 @@ class TreePasses:
             for feed, length in zip(feeds, lengths, strict=True):
                 feed.tree.length = length
             if len(feeds) > 1:  # one may be to blame, or all of them for their number
-                return [found for feed in feeds for found in self._read([feed])]
+                return [model_error for feed in feeds for model_error in self._read([feed])]
             failure = ModelError(f"{self._decoder.name}: the forward pass failed: {error}")
             failure.__cause__ = error
             return [failure]

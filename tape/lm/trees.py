@@ -234,15 +234,15 @@ class PrefixStore:
 
     def longest(self, tokens: Sequence[int]) -> list[torch.Tensor]:
         """The blocks that a prompt begins with; at least one of its tokens is left."""
-        found = []
+        pairs = []
         for key, block in self._path(tokens[:-1]):
             if block is None:
                 break
-            found.append((key, block))
+            pairs.append((key, block))
         # The first block is touched last: what goes on from a block never outlives it.
-        for key, _ in reversed(found):
+        for key, _ in reversed(pairs):
             self._blocks.move_to_end(key)
-        return [block for _, (_, block) in found]
+        return [block for _, (_, block) in pairs]
 
     def keep(self, tokens: Sequence[int], tree: Tree) -> None:
         """Keep the blocks of a prompt that a tree has read."""
@@ -264,16 +264,16 @@ class PrefixStore:
 
     def _path(self, tokens: Sequence[int]) -> list[tuple[tuple[int, tuple[int, ...]], tuple[int, torch.Tensor] | None]]:
         """Keys of a prompt's blocks and what is held for them, up to the first that is missing."""
-        found: list[tuple[tuple[int, tuple[int, ...]], tuple[int, torch.Tensor] | None]] = []
+        numbers: list[tuple[tuple[int, tuple[int, ...]], tuple[int, torch.Tensor] | None]] = []
         parent = 0
         for first in range(0, len(tokens) - BLOCK + 1, BLOCK):
             key = (parent, tuple(tokens[first : first + BLOCK]))
             block = self._blocks.get(key)
-            found.append((key, block))
+            numbers.append((key, block))
             if block is None:
                 break
             parent = block[0]
-        return found
+        return numbers
 
     def missing(self, tokens: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:
         """The first block of a prompt that is not held; None where all are."""

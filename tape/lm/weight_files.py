@@ -104,12 +104,12 @@ class _File:
     def count(self, what: str, least: int, most: int) -> int:
         """The next number, of things that take at least so many bytes each."""
         begun = self.at
-        found = self.number(8, what)
-        if found * least > self.size - self.at:
-            self.refuse(begun, f"{what} is {found}, for which the file of {self.size} bytes is too short")
-        if found > most:
-            self.refuse(begun, f"{what} is {found}, and at most {most} are read")
-        return found
+        index = self.number(8, what)
+        if index * least > self.size - self.at:
+            self.refuse(begun, f"{what} is {index}, for which the file of {self.size} bytes is too short")
+        if index > most:
+            self.refuse(begun, f"{what} is {index}, and at most {most} are read")
+        return index
 
     def text(self, what: str, most: int) -> bytes:
         """The next text: its length, and as many bytes."""
@@ -235,7 +235,8 @@ def check_safetensors(path: Path) -> None:
         raise ModelError(f"{where} is no JSON object; the file is damaged or no model, fetch it again")
     entries.pop("__metadata__", None)
     for name, (begin, end) in (
-        (name, one.data_offsets) for name, one in shaped(entries, dict[str, _Tensor], where, error=ModelError).items()
+        (name, tensor.data_offsets)
+        for name, tensor in shaped(entries, dict[str, _Tensor], where, error=ModelError).items()
     ):
         if not begin <= end <= left:
             file.refuse(8 + length, f"tensor {name[:80]!r} has the bytes {begin} to {end} of {left}")
@@ -245,11 +246,11 @@ def check_safetensors(path: Path) -> None:
 def _opened(path: Path) -> Iterator[_File]:
     """A file for reading, by its size; what goes wrong while it is read is a `ModelError` too."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for, and a device may never end
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, and a device may never end
             raise ModelError(f"{path} is no file; name a file of weights")
         with path.open("rb", buffering=1 << 16) as file:
-            yield _File(path, file, found.st_size)
+            yield _File(path, file, status.st_size)
     except OSError as error:
         raise ModelError(
             f"cannot read the model file {path}: {error.strerror or error}; name a file that is one"

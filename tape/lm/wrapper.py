@@ -65,7 +65,7 @@ def _fault(request: Request, answer: Any) -> str:
         return f"{type(answer).__name__} as an answer"
     if not isinstance(given, list | tuple) or len(given) != wanted:
         return f"{len(given) if isinstance(given, list | tuple) else 'none'} of {wanted} {what} of a request"
-    if not all(isinstance(one, kind) for one in given):
+    if not all(isinstance(item, kind) for item in given):
         return f"{what} of the wrong type"
     counts = (usage.prompt_tokens, usage.completion_tokens, usage.calls) if isinstance(usage, Usage) else (None,)
     if not all(type(count) is int for count in counts):

@@ -31,9 +31,11 @@ def hint(failure: str, line: str, words: Vocabulary, lines: str = "", results: s
     if failure == NO_LIST:
         lists = [tool.name for tool in tools if tool.returns.startswith("list")]
         return f"a tool that gives a list is {' or '.join(lists)}" if lists else ""
-    if found := lists_with(failure, line, [*(tool.description for tool in tools), results]):
-        return "; ".join(found)
-    looks = [tool.name for tool in tools if not tool.changes and not any(one.required for one in tool.parameters)]
+    if texts := lists_with(failure, line, [*(tool.description for tool in tools), results]):
+        return "; ".join(texts)
+    looks = [
+        tool.name for tool in tools if not tool.changes and not any(parameter.required for parameter in tool.parameters)
+    ]
     new = [f"{name}()" for name in looks if f"{name}(" not in f"{lines}{line}"]
     return f"look first what there is: {' or '.join(new[:MOST_LISTS])}" if new else ""
 
@@ -51,14 +53,16 @@ def lists_with(failure: str, line: str, texts: Iterable[str]) -> list[str]:
     """
     own = set(_NAME.findall(line))
     wanted = [name for name in dict.fromkeys(_NAME.findall(failure)) if name in own and len(name) > 1]
-    lists = {one: _NAME.findall(one) for one in _LIST.findall("\n".join(texts)[:MOST_TEXT])}
-    found: list[str] = []
+    lists = {text: _NAME.findall(text) for text in _LIST.findall("\n".join(texts)[:MOST_TEXT])}
+    result: list[str] = []
     for name in wanted:
-        exact = [one for one, names in lists.items() if name in names]
-        used = [one for one, names in lists.items() if names[0] in own]
-        near = [one for one, names in lists.items() if difflib.get_close_matches(name, names, 1, NEAR)]
+        exact = [item for item, names in lists.items() if name in names]
+        used = [item for item, names in lists.items() if names[0] in own]
+        near = [item for item, names in lists.items() if difflib.get_close_matches(name, names, 1, NEAR)]
         if exact and used and not set(exact) & set(used):
-            found += [f"{used[0]} has no {name}, but {one} has; use both" for one in exact]
+            result += [f"{used[0]} has no {name}, but {item} has; use both" for item in exact]
         else:
-            found += [f"{name} is in {one}" if exact else f"{name} is not there, but {one}" for one in exact or near]
-    return found[:MOST_LISTS]
+            result += [
+                f"{name} is in {item}" if exact else f"{name} is not there, but {item}" for item in exact or near
+            ]
+    return result[:MOST_LISTS]

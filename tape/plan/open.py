@@ -200,7 +200,7 @@ def written(node: ast.expr, name: Callable[[str], str]) -> str:
         text = ast.unparse(node)
     except (ValueError, RecursionError):  # quotes that no f-string of this version of Python can hold
         text = ast.dump(node)
-    return _MARKED.sub(lambda found: name(found[0]), text)
+    return _MARKED.sub(lambda match: name(match[0]), text)
 
 
 _MARKED = re.compile(rf"{MARK}\d+")
@@ -232,12 +232,12 @@ def _texts(node: ast.expr) -> list[ast.Constant]:
 
 def referred(text: str, new: Callable[[int], str]) -> str:
     """An expression with something else for each ``#k``."""
-    return _REFERENCE.sub(lambda found: new(int(found[1])), text)
+    return _REFERENCE.sub(lambda match: new(int(match[1])), text)
 
 
 def references(text: str) -> list[int]:
     """The results that an expression names."""
-    return [int(found) for found in _REFERENCE.findall(text)]
+    return [int(outcome) for outcome in _REFERENCE.findall(text)]
 
 
 def expression_of(text: str) -> str:
@@ -249,7 +249,7 @@ def expression_of(text: str) -> str:
     node = _parsed(text)
     if any(_MARKED.search(str(part.value)) for part in _texts(node)):
         for part in _texts(node):
-            part.value = _MARKED.sub(lambda found: f"#{found[0][len(MARK) :]}", str(part.value))
+            part.value = _MARKED.sub(lambda match: f"#{match[0][len(MARK) :]}", str(part.value))
         return _referring(node, lambda k: k)
     return text
 

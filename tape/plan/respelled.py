@@ -21,9 +21,15 @@ _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 def follow(record: CallRecord, program: Program, task: str) -> FollowedProgram:
     """A program as far as results are there, with the task's spelling in pure calls that have found nothing."""
     run = record.follow(program)
-    empty = [one for one in run.empty if not any(map(record.words.changes, tools_called(one.value, record.words)))]
-    statements = tuple(_respelled(one, task) if one in empty else one for one in program.statements)
-    same = all(one is other for one, other in zip(statements, program.statements, strict=True))
+    empty = [
+        statement
+        for statement in run.empty
+        if not any(map(record.words.changes, tools_called(statement.value, record.words)))
+    ]
+    statements = tuple(
+        _respelled(statement, task) if statement in empty else statement for statement in program.statements
+    )
+    same = all(statement is other for statement, other in zip(statements, program.statements, strict=True))
     return run if same else record.follow(replace(program, statements=statements))
 
 
@@ -45,7 +51,7 @@ def _spelled(text: str, task: str) -> str:
     """A text with the task's spelling: of what stands in quotes, else of the whole."""
     quoted = [first or second for first, second in _QUOTED.findall(text)]
     for part in quoted or [text]:
-        found = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", task, re.IGNORECASE)
-        if found is not None and part not in task:
-            text = text.replace(part, found[0])
+        match = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", task, re.IGNORECASE)
+        if match is not None and part not in task:
+            text = text.replace(part, match[0])
     return text

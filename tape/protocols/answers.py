@@ -37,7 +37,7 @@ def items_of(text: str, name: str) -> tuple[list[Any], bool]:
 
 def _beginning(text: str) -> dict[str, Any]:
     """The fields up to the first unreadable one."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     decoder, at = json.JSONDecoder(), text.find("{") + 1
     while at:
         key, at = _next(decoder, text, _after(_BETWEEN, text, at))
@@ -50,18 +50,18 @@ def _beginning(text: str) -> dict[str, Any]:
             value = _items(decoder, text, start + 1)
         elif at == 0:
             break
-        found[str(key)] = value
-    return found
+        values[str(key)] = value
+    return values
 
 
 def _items(decoder: json.JSONDecoder, text: str, at: int) -> list[Any]:
     """The items of a truncated list."""
-    found: list[Any] = []
+    values: list[Any] = []
     while at:
         value, at = _next(decoder, text, _after(_BETWEEN, text, at))
         if at:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def _next(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
@@ -74,5 +74,5 @@ def _next(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
 
 
 def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    match = pattern.match(text, at)
+    return match.end() if match else at

@@ -35,7 +35,7 @@ class MethodSettings(BaseModel):
     @classmethod
     def find(cls, config: Configured) -> Self | None:
         """These settings in a configuration; None if it has none."""
-        return next((found for found in config.methods.values() if isinstance(found, cls)), None)
+        return next((settings for settings in config.methods.values() if isinstance(settings, cls)), None)
 
     @classmethod
     def of(cls, config: Configured) -> Self:
@@ -44,10 +44,10 @@ class MethodSettings(BaseModel):
         Raises:
             ConfigError: It has none.
         """
-        found = cls.find(config)
-        if found is None:
+        item = cls.find(config)
+        if item is None:
             raise ConfigError(f"the configuration holds no {cls.__name__}")
-        return found
+        return item
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def method(name: str) -> Method:
     Raises:
         UnknownNameError: No such method is installed.
     """
-    found: Method = load(METHODS, name)
-    return found
+    result: Method = load(METHODS, name)
+    return result
 
 
 def methods() -> list[Method]:
@@ -139,4 +139,4 @@ def counters(config: Configured) -> dict[str, Any]:
 def verifying_in(config: Mapping[str, Any]) -> Method | None:
     """The method that verified paths under a recorded configuration, if any."""
     used = (method(name) for name in names(METHODS) if config.get(name) is not None)
-    return next((found for found in used if found.verifies), None)
+    return next((use for use in used if use.verifies), None)

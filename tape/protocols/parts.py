@@ -51,8 +51,8 @@ def require_known_parts(owner: Any, *bases: type) -> None:
 @lru_cache(maxsize=256)
 def _properties(kind: Any) -> tuple[str, ...]:
     """The properties of a class that return a part."""
-    found = {name: held for base in kind.__mro__ for name, held in vars(base).items()}
-    return tuple(name for name, held in found.items() if _is_part(held))
+    held_by_name = {name: held for base in kind.__mro__ for name, held in vars(base).items()}
+    return tuple(name for name, held in held_by_name.items() if _is_part(held))
 
 
 def _is_part(held: Any) -> bool:
@@ -63,7 +63,9 @@ def _is_part(held: Any) -> bool:
         returned = get_type_hints(held.fget).get("return")
     except NameError:  # a name that is imported for type checkers only
         return False
-    return any(isinstance(one, type) and issubclass(one, Part) for one in (returned, *get_args(returned)))
+    return any(
+        isinstance(argument, type) and issubclass(argument, Part) for argument in (returned, *get_args(returned))
+    )
 
 
 class Outcomes(Part):

@@ -87,18 +87,18 @@ def progress(
         at = len(interfaces)
         interfaces.append(Interface(dict(held), right))
         for predicate, value in right.items():
-            found = held.get(predicate)
-            if found is not None and found.origin == "effect":
-                established.append((at, predicate, found.step))
+            held_value = held.get(predicate)
+            if held_value is not None and held_value.origin == "effect":
+                established.append((at, predicate, held_value.step))
                 continue
             pre.setdefault(predicate, value)
             needed_at.setdefault(predicate, at)
-            if found is None:
+            if held_value is None:
                 held[predicate] = HeldValue(value, "required", at)
 
     for step, action in enumerate(actions):
         require(domain.preconditions(action))
-        values = {predicate: one.value for predicate, one in held.items() if one.value is not None}
+        values = {predicate: held_value.value for predicate, held_value in held.items() if held_value.value is not None}
         changed = domain.effects(action, values) if effects is None else effects(step, values)
         held |= {p: HeldValue(value, "effect", step) for p, value in changed.items()}
     goals = domain.goals() if goals is None else goals

@@ -283,13 +283,13 @@ def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S |
     here = start
     for item in items:
         try:
-            found = after(here, item)
+            result = after(here, item)
         except InvalidOutputError:
             break
-        states.append(found)
-        if found is None:
+        states.append(result)
+        if result is None:
             break
-        here = found
+        here = result
     return states
 
 

@@ -71,14 +71,14 @@ def _word(value: bool | None) -> str:
 
 def pullback(interface: Interface, step: int) -> list[Witness]:
     """The contradictions between the two sides of one interface."""
-    found = []
+    witnesses = []
     for predicate, required in interface.right.items():
         held = interface.left.get(predicate)
         if held is None or held.value == required:
             continue
         kind: WitnessKind = "lost" if held.value is None else "conflict"
-        found.append(Witness(kind, step, predicate, held.value, required, held))
-    return found
+        witnesses.append(Witness(kind, step, predicate, held.value, required, held))
+    return witnesses
 
 
 def affordable(costs: Sequence[Resources], remaining: Mapping[str, int]) -> list[Witness]:
@@ -88,14 +88,14 @@ def affordable(costs: Sequence[Resources], remaining: Mapping[str, int]) -> list
         costs: Worst case of each step.
         remaining: Counts left of each capped kind at the start.
     """
-    found: list[Witness] = []
+    witnesses: list[Witness] = []
     for kind, left in remaining.items():
         spent = 0
         for step, cost in enumerate(costs):
             wanted = cost[kind]
             if wanted is None or spent + wanted > left:
                 short = None if wanted is None else spent + wanted - left
-                found.append(Witness("resource", step, resource=kind, short=short))
+                witnesses.append(Witness("resource", step, resource=kind, short=short))
                 break
             spent += wanted
-    return found
+    return witnesses

@@ -69,13 +69,13 @@ def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Cal
 
     def judge(text: str) -> JudgedAnswer:
         try:
-            found = read(text)
+            item = read(text)
         except TapeError as error:
             return JudgedAnswer(False, False, str(error)[:200])
-        verdict = right(found)
+        verdict = right(item)
         if isinstance(verdict, str):
             return JudgedAnswer(True, False, verdict)
-        return JudgedAnswer(True, verdict, "" if verdict else f"{found!s:.200}")
+        return JudgedAnswer(True, verdict, "" if verdict else f"{item!s:.200}")
 
     return judge
 
@@ -118,7 +118,7 @@ def choice_case(role: str, name: str, request: Request, truth: str) -> RoleCase:
             raise InvalidOutputError(f"none of the options: {text[:80]!r}")
         return text.strip()
 
-    judge = judged_by(read, lambda found: found == truth or f"said {found}, is {truth}")
+    judge = judged_by(read, lambda result: result == truth or f"said {result}, is {truth}")
     return RoleCase(role, name, request, judge, truth, 1 / len(options))
 
 

@@ -116,7 +116,7 @@ class EpisodesFile:
         """
         if not self.path.exists():
             return []
-        found, places = [], dict[tuple[str, str], int]()
+        result, places = [], dict[tuple[str, str], int]()
         for number, line in json_lines(self.path, whole=True, error=RunDirectoryError):
             shaped(line, EpisodeRecord, f"{self.path}:{number}", error=RunDirectoryError)
             episode = (line["cell"], line["key"])
@@ -125,8 +125,8 @@ class EpisodesFile:
                     f"{self.path}:{number}: episode {episode[1]} of {episode[0]!r} is there already, in line {first}: "
                     f"two processes wrote to this run. Delete line {number}, then repeat the command"
                 )
-            found.append(line)
-        return found
+            result.append(line)
+        return result
 
     def encoded(self, records: Sequence[Mapping[str, Any]]) -> bytes:
         """Records as bytes that can be read again (:func:`~tape.reading.storable`).
@@ -169,9 +169,9 @@ class EpisodesFile:
             while end:
                 start = max(0, end - _BLOCK)
                 os.lseek(descriptor, start, os.SEEK_SET)
-                found = os.read(descriptor, end - start).rfind(b"\n")
-                if found >= 0:
-                    end = start + found + 1
+                index = os.read(descriptor, end - start).rfind(b"\n")
+                if index >= 0:
+                    end = start + index + 1
                     break
                 end = start
             os.ftruncate(descriptor, end)

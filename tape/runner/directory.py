@@ -322,14 +322,14 @@ def _shown(value: Any) -> str:
 
 def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:
     """Keys whose values differ, nested ones by dotted path."""
-    found: list[tuple[str, Any, Any]] = []
+    texts: list[tuple[str, Any, Any]] = []
     for key in sorted({*held, *wanted}):
         a, b = held.get(key), wanted.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
-            found += differing(a, b, f"{prefix}{key}.")
+            texts += differing(a, b, f"{prefix}{key}.")
         elif a != b:
-            found.append((prefix + key, a, b))
-    return found
+            texts.append((prefix + key, a, b))
+    return texts
 
 
 def _differing_configurations(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:

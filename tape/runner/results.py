@@ -60,8 +60,8 @@ def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     return [_row(line, names, used, caps, unproven) for line in episodes]
 
 
-def _kinds(found: Iterable[Mapping[str, Any]]) -> list[str]:
-    return sorted({kind for one in found for kind in one})
+def _kinds(values: Iterable[Mapping[str, Any]]) -> list[str]:
+    return sorted({kind for mapping in values for kind in mapping})
 
 
 def _row(

@@ -201,9 +201,9 @@ class Runner:
                 named.append({**line, "cell": configuration, "level_set": job.task.level_set})
         return named
 
-    def _copy(self, found: Mapping[str, Line], source: RunDirectory) -> None:
+    def _copy(self, lines: Mapping[str, Line], source: RunDirectory) -> None:
         """Commit the missing episodes that a source has."""
-        wanted = [key for key in self._places if key in found and self._lines(found[key])]
+        wanted = [key for key in self._places if key in lines and self._lines(lines[key])]
         if source is not self._directory:
             wanted = [key for key in wanted if source.trace_file(key).exists()]
         for first in range(0, len(wanted), COPIED_AT_ONCE):
@@ -211,7 +211,7 @@ class Runner:
             traces: dict[str, Path] = {}
             if source is not self._directory:
                 traces = {key: source.trace_file(key) for key in keys}
-            self._append([line for key in keys for line in self._lines(found[key])], traces)
+            self._append([line for key in keys for line in self._lines(lines[key])], traces)
 
     def _append(self, lines: Sequence[Line], traces: Mapping[str, str] | Mapping[str, Path]) -> None:
         self._directory.append(lines, traces)
@@ -247,12 +247,12 @@ def find_episode(directory: RunDirectory, name: str | None) -> Line:
     ]
     for matches in ways:
         # The same episode may stand in several configurations.
-        found = {line["key"]: (number, line) for number, line in enumerate(episodes, 1) if matches(number, line)}
-        if len(found) == 1:
-            return next(iter(found.values()))[1]
-        if found:
-            listed = _listed([f"{number} ({_repeat(line)})" for number, line in found.values()])
-            raise ConfigError(f"{len(found)} episodes match {name!r}: {listed}; give the number of one")
+        pairs = {line["key"]: (number, line) for number, line in enumerate(episodes, 1) if matches(number, line)}
+        if len(pairs) == 1:
+            return next(iter(pairs.values()))[1]
+        if pairs:
+            listed = _listed([f"{number} ({_repeat(line)})" for number, line in pairs.values()])
+            raise ConfigError(f"{len(pairs)} episodes match {name!r}: {listed}; give the number of one")
     known = [f"{number} ({line['task']})" for number, line in enumerate(episodes, 1)]
     more = f"{len(known) - MOST_LISTED} more; `--list` lists them all" if len(known) > MOST_LISTED else ""
     raise UnknownNameError("episode", str(name), known[:MOST_LISTED], more)

@@ -148,10 +148,10 @@ def digest_of(tasks: Sequence[Task]) -> str:
 
 def versions(specs: Iterable[RunSpec] = ()) -> dict[str, str]:
     """The versions that episodes depend on: packages, and a hash of the sources of these configurations."""
-    found = {"python": platform.python_version(), "machine": platform.machine(), "sources": source_digest(specs)}
+    texts = {"python": platform.python_version(), "machine": platform.machine(), "sources": source_digest(specs)}
     for package in PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            texts[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found[package] = "missing"
-    return found
+            texts[package] = "missing"
+    return texts

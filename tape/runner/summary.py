@@ -90,9 +90,9 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
     }
 
 
-def _means(found: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
+def _means(numbers: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
     """The mean of each, with 0 for episodes without it; left out if a value is unknown."""
-    rows = list(found)
+    rows = list(numbers)
     names = sorted({name for row in rows for name in row})
     known = [name for name in names if all(row.get(name, 0) is not None for row in rows)]
     return {name: _mean([row.get(name) or 0 for row in rows]) for name in known}

@@ -106,7 +106,7 @@ class _Picture:
         self._path = {places[number] for number in path}
         self._rests: dict[int, list[list[str]]] = {}
         for rest, node in zip(rests, [start, *(edge.target for edge in self._taken)], strict=True):
-            at = next(i for i, one in enumerate(record["nodes"]) if one["key"] == node)
+            at = next(i for i, item in enumerate(record["nodes"]) if item["key"] == node)
             self._rests.setdefault(at, rest)  # where it comes again, what is left at the first visit
 
     def elements(self, title: str, note: str) -> Iterator[str]:
@@ -260,4 +260,4 @@ def style_rules() -> str:
     first = (_TEMPLATES / "page.css").read_text(encoding="utf-8").partition("}")[0]
     colours = dict(re.findall(r"--([\w-]+): ([^;]+);", first))
     rules = _OWN_STYLE + (_TEMPLATES / "graph.css").read_text(encoding="utf-8")
-    return re.sub(r"var\(--([\w-]+)\)", lambda found: colours[found[1]], rules)
+    return re.sub(r"var\(--([\w-]+)\)", lambda match: colours[match[1]], rules)

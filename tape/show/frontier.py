@@ -37,13 +37,13 @@ def table(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -> 
         caps: The budgets, in units.
     """
     measure = "value" if "value" in names else names[-1]
-    sizes = [_number(one, measure) for one in choice.frontier]
+    sizes = [_number(entry, measure) for entry in choice.frontier]
     low, high = min(0.0, *sizes, 0.0), max(0.0, *sizes, 0.0)
     rows = [["", *names, "", ""]]
-    for one, size in zip(choice.frontier, sizes, strict=True):
+    for item, size in zip(choice.frontier, sizes, strict=True):
         bar = "█" * round(_BAR * (size - low) / ((high - low) or 1))
-        mark = ">" if is_chosen(one, choice, names) else ""
-        rows.append([mark, *(_amount(one, name) for name in names), bar, _plan(one) + _over(one, caps)])
+        mark = ">" if is_chosen(item, choice, names) else ""
+        rows.append([mark, *(_amount(item, name) for name in names), bar, _plan(item) + _over(item, caps)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return "\n".join(lines)
@@ -60,10 +60,10 @@ def page(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal], titl
     """
     head = "".join(f"<th>{_text(name)}</th>" for name in [*names, "plan"])
     rows = []
-    for one in choice.frontier:
-        cells = [*(_amount(one, name) for name in names), _plan(one) + _over(one, caps)]
+    for item in choice.frontier:
+        cells = [*(_amount(item, name) for name in names), _plan(item) + _over(item, caps)]
         row = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
-        rows.append(f'<tr class="{_class(one, choice, names, caps)}">{row}</tr>')
+        rows.append(f'<tr class="{_class(item, choice, names, caps)}">{row}</tr>')
     why = "".join(f"<p>{_text(line)}</p>" for line in str(choice.why).splitlines())
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{_text(title)}</title><style>{_STYLE}</style>\n'
@@ -75,7 +75,7 @@ def page(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal], titl
 def picture(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -> str:
     """The curve as SVG with its style. With three criteria or more it has points alone: others differ between."""
     across, up = names[0], names[-1]
-    spots = [(_number(one, across), _number(one, up)) for one in choice.frontier]
+    spots = [(_number(item, across), _number(item, up)) for item in choice.frontier]
     if not spots:
         return ""
     cap = caps.get(across)
@@ -105,34 +105,34 @@ def picture(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -
             first, *rest = [at(*spot) for spot in spots]
             steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in rest)
             yield f'<path class="curve" d="M{first[0]:.1f} {first[1]:.1f}{steps}"/>'
-        for one, spot in zip(choice.frontier, spots, strict=True):
+        for item, spot in zip(choice.frontier, spots, strict=True):
             x, y = at(*spot)
-            yield f'<circle class="point {_class(one, choice, names, caps)}" cx="{x:.1f}" cy="{y:.1f}" r="6">'
-            yield f"<title>{_text(_plan(one))}</title></circle>"
+            yield f'<circle class="point {_class(item, choice, names, caps)}" cx="{x:.1f}" cy="{y:.1f}" r="6">'
+            yield f"<title>{_text(_plan(item))}</title></circle>"
             if len(spots) <= 12:
-                yield f'<text class="plan" x="{x + 10:.1f}" y="{y + 16:.1f}">{_text(cut(_plan(one), 34))}</text>'
+                yield f'<text class="plan" x="{x + 10:.1f}" y="{y + 16:.1f}">{_text(cut(_plan(item), 34))}</text>'
 
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
     return f"{head}<style>{_CURVE}</style>{''.join(parts())}</svg>"
 
 
-def is_chosen(one: Choice, choice: Choice, names: Sequence[str]) -> bool:
+def is_chosen(item: Choice, choice: Choice, names: Sequence[str]) -> bool:
     """Whether a plan of the frontier is the chosen one, or is as good and takes no more of the criteria."""
-    if choice.value is None or ("value" in names and one.value != choice.value):
+    if choice.value is None or ("value" in names and item.value != choice.value):
         return False
-    return all(one.spent[name] <= choice.spent[name] for name in names if name != "value")
+    return all(item.spent[name] <= choice.spent[name] for name in names if name != "value")
 
 
-def _class(one: Choice, choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -> str:
-    return "now" if is_chosen(one, choice, names) else "over" if _over(one, caps) else ""
+def _class(item: Choice, choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -> str:
+    return "now" if is_chosen(item, choice, names) else "over" if _over(item, caps) else ""
 
 
-def _number(one: Choice, name: str) -> float:
-    return one.value or 0.0 if name == "value" else float(one.spent[name])
+def _number(choice: Choice, name: str) -> float:
+    return choice.value or 0.0 if name == "value" else float(choice.spent[name])
 
 
-def _amount(one: Choice, name: str) -> str:
-    return f"{one.value:.12g}" if name == "value" else written(name, one.spent[name])
+def _amount(choice: Choice, name: str) -> str:
+    return f"{choice.value:.12g}" if name == "value" else written(name, choice.spent[name])
 
 
 def _scale(name: str, number: float) -> str:
@@ -140,12 +140,12 @@ def _scale(name: str, number: float) -> str:
     return f"{number:.3g}" if name == "value" else written(name, Decimal(f"{number:.3g}"))
 
 
-def _plan(one: Choice) -> str:
-    return cut(one_line(printable(", ".join(map(str, one.plan or [])))), _PLAN) or "(no step)"
+def _plan(choice: Choice) -> str:
+    return cut(one_line(printable(", ".join(map(str, choice.plan or [])))), _PLAN) or "(no step)"
 
 
-def _over(one: Choice, caps: Mapping[str, Decimal]) -> str:
-    over = [f"{written(name, -one.left[name])} over" for name in caps if one.left[name] < 0]
+def _over(choice: Choice, caps: Mapping[str, Decimal]) -> str:
+    over = [f"{written(name, -choice.left[name])} over" for name in caps if choice.left[name] < 0]
     return f" ({', '.join(over)})" if over else ""
 
 

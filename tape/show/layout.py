@@ -134,36 +134,36 @@ def ranks(nodes: Sequence[str], arcs: Iterable[tuple[str, str]], path: Sequence[
     for source, target in arcs:
         after[source].append(target)
         before[target].append(source)
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for node in path:
-        found.setdefault(node, len(found))
-    _flood(found, after, 1)
-    left_behind = {path[0]: found[path[0]]} if path else {}
+        numbers.setdefault(node, len(numbers))
+    _flood(numbers, after, 1)
+    left_behind = {path[0]: numbers[path[0]]} if path else {}
     _flood(left_behind, before, -1)
-    found = left_behind | found
+    numbers = left_behind | numbers
     for node in nodes:
-        _flood(found, before, -1)
-        _flood(found, after, 1)
-        found.setdefault(node, 0)
-    first = min(found.values())
-    return {node: found[node] - first for node in nodes}
+        _flood(numbers, before, -1)
+        _flood(numbers, after, 1)
+        numbers.setdefault(node, 0)
+    first = min(numbers.values())
+    return {node: numbers[node] - first for node in nodes}
 
 
-def _flood(found: dict[str, int], neighbours: Mapping[str, Sequence[str]], step: int) -> None:
+def _flood(numbers: dict[str, int], neighbours: Mapping[str, Sequence[str]], step: int) -> None:
     """Rank what can be reached from what is ranked, nearest to the start first."""
-    waiting = sorted(found, key=lambda node: step * found[node])
+    waiting = sorted(numbers, key=lambda node: step * numbers[node])
     while waiting:
         reached: dict[str, int] = {}
         for node in waiting:
             for other in neighbours[node]:
-                rank = found[node] + step
-                if other not in found and (other not in reached or step * rank < step * reached[other]):
+                rank = numbers[node] + step
+                if other not in numbers and (other not in reached or step * rank < step * reached[other]):
                     reached[other] = rank
         # Only the nearest of them: others may be nearer to those.
         nearest = min((step * rank for rank in reached.values()), default=0)
         added = {node: rank for node, rank in reached.items() if step * rank == nearest}
-        found |= added
-        waiting = sorted(found, key=lambda node: step * found[node]) if added else []
+        numbers |= added
+        waiting = sorted(numbers, key=lambda node: step * numbers[node]) if added else []
 
 
 def arrange(nodes: Mapping[str, Item], arcs: Sequence[Arc], path: Sequence[str], chosen: Iterable[int]) -> Arranged:
@@ -318,7 +318,7 @@ def _ports(boxes: Iterable[_Place], chains: Sequence[_Chain]) -> dict[tuple[int,
             box, other = chain.places[end], chain.places[beside]
             straight = box.pinned and other.pinned
             lines[id(box), other.layer > box.layer].append((other.across, chain.arc.id, end, straight))
-    found = {}
+    numbers = {}
     for box in boxes:
         for side in (False, True):
             here = sorted(lines[id(box), side])
@@ -327,8 +327,8 @@ def _ports(boxes: Iterable[_Place], chains: Sequence[_Chain]) -> dict[tuple[int,
             space = 0.8 * min(box.item.before, box.item.after)  # what is below a box needs space too, but has no lines
             step = min([_PORT, *(space / abs(i - fixed) for i in range(len(here)) if i != fixed)])
             for i, (_, arc, end, _) in enumerate(here):
-                found[arc, end, side] = box.across + (i - fixed) * step
-    return found
+                numbers[arc, end, side] = box.across + (i - fixed) * step
+    return numbers
 
 
 def _extents(

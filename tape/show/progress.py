@@ -204,7 +204,7 @@ def one_line(line: Mapping[str, Any]) -> str:
         ("malformed", "malformed", result["malformed"]),
         ("broken declaration", "broken declarations", sum(result["broken_declarations"].values())),
     )
-    notes = "".join(f", {count} {one if count == 1 else several}" for one, several, count in counts if count)
+    notes = "".join(f", {count} {name if count == 1 else several}" for name, several, count in counts if count)
     ended = result["end_state"]
     if ended.endswith("_error") and (detail := result["detail"]):
         ended += f" ({cut(on_one_line(detail), _LONGEST_DETAIL)})"

@@ -176,15 +176,15 @@ def pictures(
     drawn = list(shown(events))
     stems: set[str] = set()
     written: list[Path] = []
-    for done, one in enumerate(drawn):
+    for done, item in enumerate(drawn):
         progress(done, len(drawn))
-        stem = f"{file_name(name)}-round-{one.number}"
+        stem = f"{file_name(name)}-round-{item.number}"
         if stem in stems:
-            stem += f"-step-{one.step}"
+            stem += f"-step-{item.step}"
         stems.add(stem)
         written.append(folder / f"{stem}.svg")
-        one.draw(written[-1], name)
-        one.graph.save(folder / f"{stem}.json", start=one.start, walk=one.path)
+        item.draw(written[-1], name)
+        item.graph.save(folder / f"{stem}.json", start=item.start, walk=item.path)
     for number, event in enumerate((event for event in events if isinstance(event, ScheduledEvent)), 1):
         written.append(folder / f"{file_name(name)}-schedule-{number}.svg")
         draw_schedule(event.calls, written[-1], title=event.description().partition("\n")[0])

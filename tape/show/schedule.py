@@ -45,7 +45,7 @@ def schedule_record(calls: Sequence[ScheduledCall]) -> dict[str, Any]:
         }
         for row, (name, call) in enumerate(zip(names, calls, strict=True))
     ]
-    step = next(s for power in range(17) for one in _STEPS if end / (s := one * 10**power) <= 8)
+    step = next(s for power in range(17) for index in _STEPS if end / (s := index * 10**power) <= 8)
     lines = [[round(left + at * scale, 1), f"{at / 1000:g} s"] for at in range(0, end + 1, step)]
     return {"size": [left + _TIMES + _WHEN, _TOP + len(bars) * _ROW + 8], "left": left, "bars": bars, "lines": lines}
 
@@ -71,12 +71,12 @@ def draw_schedule(calls: Sequence[ScheduledCall] | Choice, file: Path | None = N
             raise GraphError("the choice has no schedule: draw what select chose of steps with after=")
         calls = [
             ScheduledCall(
-                name=f"{one.step}: {one.variant}",
-                start=int(one.start * 1000),
-                end=int(one.end * 1000),
-                critical=one.critical,
+                name=f"{scheduled.step}: {scheduled.variant}",
+                start=int(scheduled.start * 1000),
+                end=int(scheduled.end * 1000),
+                critical=scheduled.critical,
             )
-            for one in calls.schedule
+            for scheduled in calls.schedule
         ]
     picture = "".join(_elements(schedule_record(calls), one_line(title) or "schedule"))
     if file is not None:

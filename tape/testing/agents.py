@@ -96,8 +96,8 @@ class AgentConformance:
 
     def test_the_same_seed_gives_the_same_episode(self) -> None:
         """Without measured times."""
-        one, two = (self.play(seed=3).model_dump(exclude=set(CLOCKS)) for _ in range(2))
-        assert one == two
+        model, two = (self.play(seed=3).model_dump(exclude=set(CLOCKS)) for _ in range(2))
+        assert model == two
 
     def test_the_trace_has_the_episode(self, tmp_path: Path) -> None:
         """It can be read, begins with the start and ends with the result."""

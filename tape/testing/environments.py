@@ -73,7 +73,7 @@ class EnvironmentConformance:
         version = self.plugin.prompt_version
         versions = [version] if isinstance(version, str) else [*version.values()]
         assert versions
-        assert all(isinstance(found, str) for found in versions)
+        assert all(isinstance(name, str) for name in versions)
         assert isinstance(self.plugin.reads, bool)
 
     def test_tasks_are_distinct(self, tasks: list[Task]) -> None:
@@ -139,14 +139,14 @@ class EnvironmentConformance:
     def test_the_same_actions_give_the_same_episode(self, some: list[Task]) -> None:
         """If the domain is deterministic."""
         for task in some:
-            one, two = self.plugin.make(task), self.plugin.make(task)
-            if not one.domain.deterministic:
+            environment, two = self.plugin.make(task), self.plugin.make(task)
+            if not environment.domain.deterministic:
                 continue
-            first = self._play(one, one.reset(SEED))
+            first = self._play(environment, environment.reset(SEED))
             second = self._play(two, two.reset(SEED), first.actions)
-            assert [one.domain.key(s) for s in first.states] == [two.domain.key(s) for s in second.states]
+            assert [environment.domain.key(s) for s in first.states] == [two.domain.key(s) for s in second.states]
             assert [dict(used) for used in first.used] == [dict(used) for used in second.used]
-            assert one.success() is two.success()
+            assert environment.success() is two.success()
 
     def test_what_is_no_action_is_refused(self, some: list[Task]) -> None:
         """By an observation or by an error of TAPE; the episode can go on."""
@@ -229,7 +229,7 @@ class EnvironmentConformance:
 
     def test_a_question_in_words_can_be_asked_about_a_state(self, some: list[Task]) -> None:
         """If a prompt format supports ``ask``: the question comes last, after the state, in equal prompts."""
-        asking = [(found.ask, state) for found, _, state in self._formats(some) if found.ask is not None]
+        asking = [(layout.ask, state) for layout, _, state in self._formats(some) if layout.ask is not None]
         if not asking:
             pytest.skip("no prompt format takes questions in words, so costs='lm' and projector='lm' are refused")
         for ask, state in asking:
@@ -256,11 +256,11 @@ class EnvironmentConformance:
             for text in GARBAGE:
                 for role, read in readers.items():
                     try:
-                        found = read(text)
+                        result = read(text)
                     except InvalidOutputError as error:
                         str(error).encode()  # it is written to traces
                     else:
-                        _check_read(role, found)
+                        _check_read(role, result)
 
     def test_final_answers_can_be_asked_for(self, some: list[Task]) -> None:
         """If the environment accepts them: no request is longer than the longest, and garbage is refused."""
@@ -282,17 +282,17 @@ class EnvironmentConformance:
 
     def _formats(self, tasks: Sequence[Task]) -> list[tuple[PromptFormat, Environment, State]]:
         """Every prompt format, with an environment and its state, at the start and after some actions."""
-        found = []
+        pairs = []
         for task in tasks[:1]:
             for name in self.prompt_formats:
                 environment = self.plugin.make(task)
                 observation = environment.reset(SEED)
-                found.append((environment.prompt_format(name), environment, environment.domain.project(observation)))
+                pairs.append((environment.prompt_format(name), environment, environment.domain.project(observation)))
                 played = self.plugin.make(task)
                 states = self._play(played, played.reset(SEED)).states
                 if states and not played.success():
-                    found.append((played.prompt_format(name), played, states[-1]))
-        return found
+                    pairs.append((played.prompt_format(name), played, states[-1]))
+        return pairs
 
     def _play(self, environment: Environment, observation: Observation, actions: Sequence[Action] = ()) -> _Played:
         """Take the given actions, or seeded ones, until the episode is over."""
@@ -349,11 +349,11 @@ def _length(request: Request) -> int:
     return len(prompt) if isinstance(prompt, str) else sum(len(message.content) for message in prompt)
 
 
-def _check_read(role: str, found: Any) -> None:
+def _check_read(role: str, value: Any) -> None:
     """Check the type of a reader's result."""
     expected: Mapping[str, Callable[[Any], bool]] = {
         "plan": lambda plan: isinstance(plan, Plan) and all(isinstance(action, str) for action in plan.actions),
         "act": lambda pair: [type(part) for part in pair] == [str, str],
         "rollout": lambda states: isinstance(states, list),
     }
-    assert expected.get(role, lambda state: hash(state) == hash(state))(found), (role, found)
+    assert expected.get(role, lambda state: hash(state) == hash(state))(value), (role, value)

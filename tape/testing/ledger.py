@@ -64,9 +64,9 @@ class LedgerStoreConformance(PartConformance):
 
     def test_an_unknown_worst_case_is_refused_where_it_is_capped(self, store: LedgerStore) -> None:
         """And let through where it is not."""
-        found = store.reserve(request("a", worst=None))
-        assert isinstance(found, Refused)
-        assert (found.account, found.cap_needed) == ("org/team", None)
+        held = store.reserve(request("a", worst=None))
+        assert isinstance(held, Refused)
+        assert (held.account, held.cap_needed) == ("org/team", None)
         assert store.reserve(request("b", "elsewhere", None)) == Held("b")
         assert store.reserve(HoldRequest("c", "org", {"tokens": None})) == Held("c")
         assert store.settle("c", {"tokens": None}) == Ended("c", "settled", {"tokens": 0})
@@ -111,7 +111,7 @@ class LedgerStoreConformance(PartConformance):
         assert store.settle("b", {"usd": 50}) == Ended("b", "settled", {"usd": 50})
         assert store.settle("d", {"usd": None}) == Ended("d", "settled", {"usd": 10})
         assert self.sums(store, "org") == {"spent": 64, "held": 0, "debt": 0, "left": 36}
-        total, today = [one for one in store.balances() if one.cap.account == "org/team"][::-1]
+        total, today = [balance for balance in store.balances() if balance.cap.account == "org/team"][::-1]
         assert (total.spent, total.debt, today.spent) == (64, 4, 0)
 
     def test_labels_have_caps_of_their_own(self, store: LedgerStore) -> None:
@@ -121,14 +121,18 @@ class LedgerStoreConformance(PartConformance):
         assert store.reserve(request("a", labels=mine)) == Held("a")
         assert store.reserve(request("b", labels=mine)) == Refused("org#customer=42", "usd", "total", 15, 5, 20)
         assert store.reserve(request("c", labels={"customer": "7"})) == Held("c")
-        assert [one.cap.account for one in store.read("org/team/agent", mine)] == ["org#customer=42", "org/team", "org"]
+        assert [balance.cap.account for balance in store.read("org/team/agent", mine)] == [
+            "org#customer=42",
+            "org/team",
+            "org",
+        ]
 
     def test_a_hold_belongs_to_the_period_of_its_beginning(self, store: LedgerStore) -> None:
         """Of the time zone."""
         store.set_cap(Cap("org/daily", "usd", 20, DAY), "anna", "a day")
         store.reserve(request("a", "org/daily", 15))
         self.set_time(store, BEGIN + timedelta(hours=1))
-        [*_, today] = [one for one in store.balances() if one.cap.account == "org/daily"]
+        [*_, today] = [balance for balance in store.balances() if balance.cap.account == "org/daily"]
         assert (today.begun, today.left) == (datetime(2026, 3, 28, 23, tzinfo=UTC), 20)
         assert store.reserve(request("b", "org/daily", 15)) == Held("b")
         store.settle("a", {"usd": 15})
@@ -165,8 +169,8 @@ class LedgerStoreConformance(PartConformance):
         day = Period.parse("day@America/Havana")
         store.set_cap(Cap("org/havana", "usd", 50, day), "anna", "a day")
         self.set_time(store, datetime(2026, 11, 1, 4, 30, tzinfo=UTC))
-        [found] = store.read("org/havana")[:1]
-        assert found.begun == datetime(2026, 11, 1, 4, tzinfo=UTC)
+        [balance] = store.read("org/havana")[:1]
+        assert balance.begun == datetime(2026, 11, 1, 4, tzinfo=UTC)
 
     def test_amounts_are_counts(self, store: LedgerStore) -> None:
         """Nothing else is let in, so that nothing is given back, and nothing is written that cannot be read."""
@@ -209,7 +213,7 @@ class LedgerStoreConformance(PartConformance):
         store.settle("a", {"usd": 50})
         store.reset("org/team", "usd", Period(), "anna", "a mistake")
         assert self.sums(store, "org/team") == {"spent": 0, "held": 0, "debt": 0, "left": 55}
-        assert [(one.who, one.why) for one in store.notes()][:2] == [("anna", "a mistake"), ("anna", "a busy day")]
+        assert [(note.who, note.why) for note in store.notes()][:2] == [("anna", "a mistake"), ("anna", "a busy day")]
 
     def test_a_top_up_is_for_one_period_and_a_cap_for_all(self, store: LedgerStore) -> None:
         """The next day begins with the cap."""
@@ -252,14 +256,14 @@ class LedgerStoreConformance(PartConformance):
         store.reserve(request("b2", worst=20))
         assert isinstance(store.reserve(request("c", worst=20)), Refused)
         assert isinstance(store.reserve(request("d", worst=20)), Refused)
-        assert [one.percent for one in told] == [80, 100]
-        assert [one.why for one in store.notes() if one.who == "ledger"] == ["a call was refused", "80 % are taken"]
+        assert [item.percent for item in told] == [80, 100]
+        assert [note.why for note in store.notes() if note.who == "ledger"] == ["a call was refused", "80 % are taken"]
         store.reserve(request("c2", worst=11))
-        assert [one.percent for one in told] == [80, 100]  # it was told when a call was refused
+        assert [item.percent for item in told] == [80, 100]  # it was told when a call was refused
         store.settle("c2", {"usd": 0})
         store.set_cap(Cap("org/team", "usd", 80), "anna", "more")
         assert store.reserve(request("e", worst=20)) == Held("e")
-        assert [one.percent for one in told] == [80, 100, 80]
+        assert [item.percent for item in told] == [80, 100, 80]
         assert list(store.rules()) == [Rule("org/team", warn=(50, 80, 100), webhook="http://127.0.0.1:1/")]
 
     def test_what_is_paused_begins_no_call(self, store: LedgerStore) -> None:
@@ -310,8 +314,8 @@ class LedgerStoreConformance(PartConformance):
 
     def test_a_closed_store_pays_for_nothing(self) -> None:
         """It is opened anew."""
-        found = self.make()
-        found.close()
-        found.close()
+        store = self.make()
+        store.close()
+        store.close()
         with pytest.raises(LedgerError, match="was closed; open it anew"):
-            found.reserve(request("a"))
+            store.reserve(request("a"))

@@ -39,20 +39,20 @@ class PartConformance:
     @pytest.fixture
     def store(self) -> Any:
         """A store with a cap of 100 on the root and one of 60 on a team."""
-        found = self.make()
-        self.set_time(found, BEGIN)
-        found.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
-        found.set_cap(Cap("org/team", "usd", 60), "anna", "the beginning")
-        yield found
-        assert list(found.check()) == []
-        found.close()
+        store = self.make()
+        self.set_time(store, BEGIN)
+        store.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
+        store.set_cap(Cap("org/team", "usd", 60), "anna", "the beginning")
+        yield store
+        assert list(store.check()) == []
+        store.close()
 
     @staticmethod
     def sums(store: LedgerStore, account: str) -> Mapping[str, int]:
         """Of the one cap on money of an account."""
-        [found] = [one for one in store.balances() if (one.cap.account, one.cap.resource) == (account, "usd")]
-        assert found.left == max(0, found.amount - found.spent - found.held)
-        return {"spent": found.spent, "held": found.held, "debt": found.debt, "left": found.left}
+        [balance] = [item for item in store.balances() if (item.cap.account, item.cap.resource) == (account, "usd")]
+        assert balance.left == max(0, balance.amount - balance.spent - balance.held)
+        return {"spent": balance.spent, "held": balance.held, "debt": balance.debt, "left": balance.left}
 
     def test_within_a_part_what_it_has_counts_there_alone(self, store: LedgerStore) -> None:
         """It is held above as a whole; other kinds count above, and a pause above counts."""
@@ -71,7 +71,7 @@ class PartConformance:
         assert store.reserve(request("b", inner)) == Refused(part, "usd", "total", 15, 5, 20)
         assert self.sums(store, "org/team")["held"] == 15
         assert store.reserve(HoldRequest("c", inner, {"calls": 2})) == Refused("org", "calls", "total", 2, 1, 3)
-        kinds = [(one.cap.account, one.cap.resource) for one in store.read(inner, {"customer": "42"})]
+        kinds = [(balance.cap.account, balance.cap.resource) for balance in store.read(inner, {"customer": "42"})]
         assert kinds == [(part, "usd"), ("org", "calls")]
         with pytest.raises(LedgerError, match=says):
             store.top_up(Cap(part, "usd", 5), "anna", "")
@@ -100,8 +100,11 @@ class PartConformance:
         assert store.reserve(request("c", scope, 4, labels=seven)) == Refused("org#customer=7", "usd", "total", 3, 3, 4)
         assert store.reserve(request("c", scope, 3, labels=seven)) == Held("c")
         assert self.sums(store, "org#customer=7")["held"] == 3
-        assert [(one.held, one.left) for one in store.balances() if one.cap.account == label] == [(2, 0), (20, 10)]
-        kinds = [(one.cap.account, one.cap.resource) for one in store.read(scope)]
+        assert [(balance.held, balance.left) for balance in store.balances() if balance.cap.account == label] == [
+            (2, 0),
+            (20, 10),
+        ]
+        kinds = [(balance.cap.account, balance.cap.resource) for balance in store.read(scope)]
         assert kinds == [(label, "calls"), (f"{inner}/part:3", "usd")]
         store.pause(label, "anna", "enough", stopped=True)
         assert store.reserve(request("d", scope, 0)) == Paused(label, True, "anna", "enough")
@@ -127,11 +130,11 @@ class PartConformance:
         with pytest.raises(LedgerError, match="grows no more, since org/team/part:1/part:2 has ended"):
             store.grow("b", {"usd": 7})
         store.void("c")
-        assert [one.left for one in store.balances() if one.cap.account in (part, inner)] == [0, 0]
+        assert [balance.left for balance in store.balances() if balance.cap.account in (part, inner)] == [0, 0]
         store.reserve(request("f", "org/team", 20))
         store.settle("b", {"usd": 50})  # for a worst case of 6
         for account, debt in ((label, 14), ("org/team", 14), ("org", 0)):
-            found = self.sums(store, account)
-            assert (found["spent"], found["debt"]) == (54, debt), account
+            sums = self.sums(store, account)
+            assert (sums["spent"], sums["debt"]) == (54, debt), account
         assert self.sums(store, inner)["spent"] == 53
         assert store.settle("p", {"usd": 1}) == Ended("p", "settled", {"usd": 54})

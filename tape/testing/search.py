@@ -103,30 +103,30 @@ class SearchConformance(EnvironmentConformance):
         for prompts, views, passages in self._search_formats(some):
             for view in views:
                 readers: list[tuple[Callable[[str], Any], Callable[[Any], bool]]] = [
-                    (partial(prompts.read_query, view), lambda found: isinstance(found, NextMove)),
+                    (partial(prompts.read_query, view), lambda outcome: isinstance(outcome, NextMove)),
                     (
                         partial(prompts.read_think, view),
-                        lambda found: isinstance(found[0], str) and type(found[1]) is bool,
+                        lambda outcome: isinstance(outcome[0], str) and type(outcome[1]) is bool,
                     ),
-                    (partial(prompts.read_answer, view), lambda found: isinstance(found, str)),
+                    (partial(prompts.read_answer, view), lambda outcome: isinstance(outcome, str)),
                 ]
                 if view.belief is not None:
                     readers += [
-                        (partial(prompts.read_extract, view, passages), lambda found: isinstance(found, Extracted)),
+                        (partial(prompts.read_extract, view, passages), lambda outcome: isinstance(outcome, Extracted)),
                         (partial(prompts.read_curate, view), _are_positions),
                     ]
                 for text in GARBAGE:
                     for read, is_right in readers:
                         try:
-                            found = read(text)
+                            result = read(text)
                         except InvalidOutputError as error:
                             str(error).encode()  # it is written to traces
                         else:
-                            assert is_right(found), (read, text, found)
+                            assert is_right(result), (read, text, result)
 
     def _search_formats(self, tasks: Sequence[Task]) -> list[tuple[SearchFormat, list[View], tuple[Passage, ...]]]:
         """Every prompt format, with views of a search and the passages it found."""
-        found = []
+        pairs = []
         for name in self.prompt_formats:
             environment = self.plugin.make(tasks[0])
             domain = searched(environment)
@@ -134,8 +134,8 @@ class SearchConformance(EnvironmentConformance):
             observation, _ = environment.step(domain.search(domain.question, domain.options()[0]))
             passages: tuple[Passage, ...] = observation.data
             views = _views(domain.question, passages)
-            found.append((_as_search_format(environment.prompt_format(name)), views, passages))
-        return found
+            pairs.append((_as_search_format(environment.prompt_format(name)), views, passages))
+        return pairs
 
 
 def searched(environment: Environment) -> SearchTask:
@@ -161,8 +161,8 @@ def _views(question: str, passages: tuple[Passage, ...]) -> list[View]:
     ]
 
 
-def _are_positions(found: Any) -> bool:
-    return isinstance(found, tuple) and all(type(position) is int for position in found)
+def _are_positions(value: Any) -> bool:
+    return isinstance(value, tuple) and all(type(position) is int for position in value)
 
 
 def _length(passage: Passage) -> int:

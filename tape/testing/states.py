@@ -84,9 +84,9 @@ class StateConformance:
         """After the same calls results and keys are the same, on a copy of a copy too."""
         state = self.state()
         self.walk(state, seed)
-        one, other = state.copy(), state.copy().copy()
-        assert self.walk(one, seed + 1) == self.walk(other, seed + 1)
-        assert one.key() == other.key()
+        copyable_state, other = state.copy(), state.copy().copy()
+        assert self.walk(copyable_state, seed + 1) == self.walk(other, seed + 1)
+        assert copyable_state.key() == other.key()
 
     def test_what_a_tool_declares_to_read_it_does_not_write(self) -> None:
         """And some call changes the key, else there is nothing to plan on."""

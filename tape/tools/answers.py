@@ -61,7 +61,10 @@ class AnswerType:
             return self._validated(_with_texts_at(value, texts))
         except ValidationError as error:
             faults = error.errors(include_url=False, include_input=False)
-            shown = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}".lstrip(": ") for one in faults[:MOST_SHOWN]]
+            shown = [
+                f"{'.'.join(map(str, details['loc']))}: {details['msg']}".lstrip(": ")
+                for details in faults[:MOST_SHOWN]
+            ]
             more = [f"and {len(faults) - MOST_SHOWN} more"] if len(faults) > MOST_SHOWN else []
             raise InvalidCallError(f"the answer is no {self.name}: {'; '.join((*shown, *more))}") from None
 
@@ -99,15 +102,17 @@ def _opened(schema: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]
     if (reference := schema.get("$ref")) is not None:
         name = reference.removeprefix("#/$defs/")
         return {} if name in inside else _opened(definitions[name], definitions, (*inside, name))
-    found = {key: value for key, value in schema.items() if key not in ("$defs", "discriminator")}
+    values_by_key = {key: value for key, value in schema.items() if key not in ("$defs", "discriminator")}
     for key in ("items", "additionalProperties"):
-        if isinstance(found.get(key), dict):
-            found[key] = _part(found[key], definitions, inside)
-    if "properties" in found:
-        found["properties"] = {name: _part(one, definitions, inside) for name, one in found["properties"].items()}
-    if "prefixItems" in found:
-        found["prefixItems"] = [_part(one, definitions, inside) for one in found["prefixItems"]]
+        if isinstance(values_by_key.get(key), dict):
+            values_by_key[key] = _part(values_by_key[key], definitions, inside)
+    if "properties" in values_by_key:
+        values_by_key["properties"] = {
+            name: _part(item, definitions, inside) for name, item in values_by_key["properties"].items()
+        }
+    if "prefixItems" in values_by_key:
+        values_by_key["prefixItems"] = [_part(item, definitions, inside) for item in values_by_key["prefixItems"]]
     for key in ("anyOf", "oneOf", "allOf"):
-        if key in found:
-            found[key] = [_opened(one, definitions, inside) for one in found[key]]
-    return found
+        if key in values_by_key:
+            values_by_key[key] = [_opened(item, definitions, inside) for item in values_by_key[key]]
+    return values_by_key

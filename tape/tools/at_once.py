@@ -77,80 +77,86 @@ class ResultsAtOnce(CallsAtOnce):
         """The calls whose turn has not come of which all results are there that they take, with their arguments."""
 
     @abstractmethod
-    def _make(self, item: Tool, arguments: dict[str, Any], one: PathCall) -> Awaitable[Made]:
+    def _make(self, item: Tool, arguments: dict[str, Any], call: PathCall) -> Awaitable[Made]:
         """Make a call."""
 
     def _pure(self, action: Action) -> Tool | None:
         """The tool of a call that changes nothing; None of any other action."""
         try:
             call = parse(action)
-            found = None if call.kind == ANSWER else self._find(call)
+            tool = None if call.kind == ANSWER else self._find(call)
         except InvalidCallError:
             return None
-        return found if found is not None and found.pure else None
+        return tool if tool is not None and tool.pure else None
 
     def begin(
         self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]
     ) -> None:
         """See :meth:`tape.protocols.at_once.CallsAtOnce.begin`."""
-        known = {one.action: one for one in self._path if one.begun and not one.taken}
+        known = {call.action: call for call in self._path if call.begun and not call.taken}
         planned = (PathCall(a, parse(a), number) for number, a in enumerate(path, self._first()))
-        self._path = [known.pop(one.action, one) for one in planned]
+        self._path = [known.pop(call.action, call) for call in planned]
         self._path += known.values()
         self._numbers, self._most, self._tell = {}, most, (begun, ended)
         self._go_on()
 
     def _running(self) -> list[asyncio.Task[Made]]:
-        return [one.task for one in self._path if one.task is not None and not one.task.done()]
+        return [call.task for call in self._path if call.task is not None and not call.task.done()]
 
     def _go_on(self) -> None:
         """Begin what can begin now."""
-        if any(one.made is not None and one.made.failure is not None for one in self._path):
+        if any(path_call.made is not None and path_call.made.failure is not None for path_call in self._path):
             return  # the path will be given up
-        for one, arguments in self._ready():
+        for call, arguments in self._ready():
             if len(self._running()) >= self._most:
                 return
-            if not (one.begun or one.taken):
-                self._start(one, arguments)
+            if not (call.begun or call.taken):
+                self._start(call, arguments)
 
-    def _start(self, one: PathCall, arguments: Callable[[], dict[str, Any]]) -> None:
-        item = self._find(one.call)
+    def _start(self, call: PathCall, arguments: Callable[[], dict[str, Any]]) -> None:
+        item = self._find(call.call)
         if item.thread == "caller":
             return  # it has the thread to itself
         try:
             given = arguments()
-            one.asked = as_asked(given)
+            call.asked = as_asked(given)
         except Exception:  # also what a validator raises
             return  # in its turn it is refused, or ends the episode
         # With a time limit, however long, a plain function gets a thread of its own.
         apart = replace(item, timeout=item.timeout or MOST)
-        one.begun, one.task = True, asyncio.ensure_future(self._make(apart, given, one))
+        call.begun, call.task = True, asyncio.ensure_future(self._make(apart, given, call))
         begun, ended = self._tell
-        begun(one.action)
-        one.task.add_done_callback(lambda _: ended(one.action))
-        one.task.add_done_callback(lambda _: self._go_on())
+        begun(call.action)
+        call.task.add_done_callback(lambda _: ended(call.action))
+        call.task.add_done_callback(lambda _: self._go_on())
 
     def note(self, action: Action) -> None:
         """Take a call as begun, without a result: in its turn it is made again."""
-        for one in self._path:
-            one.begun |= one.action == action
+        for call in self._path:
+            call.begun |= call.action == action
 
     def _open(self) -> Iterator[tuple[PathCall, Call]]:
         """The calls whose turn has not come, as they are written now."""
-        for one in self._path:
-            if not one.taken:
-                yield one, one.call.renumbered(lambda number: self._numbers.get(number, number))
+        for call in self._path:
+            if not call.taken:
+                yield call, call.call.renumbered(lambda number: self._numbers.get(number, number))
 
     def begun(self) -> tuple[Action, Action] | None:
         """The first of them that has begun; nothing else is begun from now on."""
         self._most = 0
-        return next(((one.action, call.text) for one, call in self._open() if one.begun), None)
+        return next(((path_call.action, call.text) for path_call, call in self._open() if path_call.begun), None)
 
     async def take(self, call: Call, asked: str) -> Made | None:
         """What comes of a call whose turn it is, if it has begun; None where it is to be made now, and may be."""
-        same = [(one, written) for one, written in self._open() if written.tool == call.tool]
-        begun = (one for one, written in same if one.begun and (one.asked == asked or written == call))
-        self._turn = next(begun, next((one for one, written in same if not one.begun and written == call), None))
+        same = [(path_call, written) for path_call, written in self._open() if written.tool == call.tool]
+        begun = (
+            path_call
+            for path_call, written in same
+            if path_call.begun and (path_call.asked == asked or written == call)
+        )
+        self._turn = next(
+            begun, next((path_call for path_call, written in same if not path_call.begun and written == call), None)
+        )
         if self._turn is None:
             return None
         self._turn.taken = True
@@ -188,21 +194,21 @@ class ToolCallsAtOnce(ResultsAtOnce):
     def _first(self) -> int:
         return len(self._state().got) + 1
 
-    def _make(self, item: Tool, arguments: dict[str, Any], one: PathCall) -> Awaitable[Made]:
-        return self._made(item, arguments, one.asked)
+    def _make(self, item: Tool, arguments: dict[str, Any], call: PathCall) -> Awaitable[Made]:
+        return self._made(item, arguments, call.asked)
 
     def _ready(self) -> Iterator[tuple[PathCall, Callable[[], dict[str, Any]]]]:
         values = dict(enumerate(self._state().values(), 1))
-        for one in self._path:
-            if (made := one.made) is not None and not self._find(one.call).reads:
-                values[one.number] = made.plain  # a result that a model has to read is none before
+        for call in self._path:
+            if (made := call.made) is not None and not self._find(call.call).reads:
+                values[call.number] = made.plain  # a result that a model has to read is none before
         results = [values.get(number) for number in range(1, max(values, default=0) + 1)]
-        for one in self._path:
-            if all(number in values for number in one.call.references):
-                yield one, partial(self._filled, one, results)
+        for call in self._path:
+            if all(number in values for number in call.call.references):
+                yield call, partial(self._filled, call, results)
 
-    def _filled(self, one: PathCall, results: Sequence[Any]) -> dict[str, Any]:
-        return self._find(one.call).filled(one.call, results)
+    def _filled(self, call: PathCall, results: Sequence[Any]) -> dict[str, Any]:
+        return self._find(call.call).filled(call.call, results)
 
     def independent(self, path: Sequence[Action]) -> int:
         """The calls before the first that changes something, answers or is not possible."""
@@ -238,10 +244,10 @@ def behind_barriers(named: Sequence[Sequence[int] | None]) -> list[tuple[int, ..
         named: Of each action the places whose results it takes, of which those outside the path do not count; None
             where it is a barrier: it waits for all before it, and all after it for it.
     """
-    found: list[tuple[int, ...]] = []
+    numbers: list[tuple[int, ...]] = []
     barrier = -1
     for place, takes in enumerate(named):
         waits = {*range(place)} if takes is None else {barrier, *takes}
-        found.append(tuple(sorted(one for one in waits if 0 <= one < place)))
+        numbers.append(tuple(sorted(wait for wait in waits if 0 <= wait < place)))
         barrier = place if takes is None else barrier
-    return found
+    return numbers

@@ -188,8 +188,8 @@ def given(value: Any, results: Sequence[Any]) -> str:
     if text and len(text) <= LONGEST_GIVEN:
         return text
     same = json.dumps(value, sort_keys=True)
-    for number, found in enumerate(results, 1):
-        if json.dumps(found, sort_keys=True) == same:
+    for number, result in enumerate(results, 1):
+        if json.dumps(result, sort_keys=True) == same:
             return f"#{number}"
     if isinstance(value, list) and value:  # what ``ask`` reads
         text = f"[{', '.join(given(item, results) for item in value)}]"

@@ -148,8 +148,8 @@ class ToolDomain(Domain, Outcomes, Programs):
         item = self.toolbox.find(call)
         item.require_names(call)
         outdated = self.outdated(state)  # the results after those are of pure calls alone
-        for number, found in enumerate(state.got[outdated:], outdated + 1):
-            if found.call.symbol == call.symbol:
+        for number, obtained in enumerate(state.got[outdated:], outdated + 1):
+            if obtained.call.symbol == call.symbol:
                 raise InvalidCallError(f"#{number} is the result of {call.symbol} already")
         last = next((failure for failure in state.failures if failure.call == call), None)
         if last is not None and last.after >= self._last_change(state) and call.text not in self._again:
@@ -246,14 +246,14 @@ class ToolDomain(Domain, Outcomes, Programs):
         results = here.values()
         named = {kind: name for name, (kind, _) in self._kinds.items()}
         waiting = [*here.failures]
-        found: list[MadeCall] = []
+        calls: list[MadeCall] = []
         for number in range(len(here.got) + 1):
-            for failure in [one for one in waiting if one.after == number]:
+            for failure in [item for item in waiting if item.after == number]:
                 came = {"failure": failure.why, "hint": failure.hint, "late": failure.late}
-                found.append(self._made(failure.call, named, results, **came))
+                calls.append(self._made(failure.call, named, results, **came))
             if number < len(here.got):
-                found.append(self._made(here.got[number].call, named, results, value=results[number]))
-        return found
+                calls.append(self._made(here.got[number].call, named, results, value=results[number]))
+        return calls
 
     def allow_again(self, action: Action) -> None:
         """See :meth:`tape.protocols.programs.Programs.allow_again`."""
@@ -304,8 +304,10 @@ class ToolDomain(Domain, Outcomes, Programs):
 def picture(state: ToolState) -> str:
     """A state for people."""
     lines = [
-        f"#{number} {found.call.tool} ?" if found.value is None else f"#{number} {found.call.text} = {found.value}"
-        for number, found in enumerate(state.got, 1)
+        f"#{number} {obtained.call.tool} ?"
+        if obtained.value is None
+        else f"#{number} {obtained.call.text} = {obtained.value}"
+        for number, obtained in enumerate(state.got, 1)
     ]
     lines += [f"failed: {call.text}" for call in state.failed]
     lines += [f"refused: {call.text}" for call in state.refused]
@@ -322,8 +324,8 @@ def describe(state: ToolState, unknown: str = "?") -> str:
         unknown: Stands for results that are only predicted.
     """
     lines = [
-        f"#{number} {found.call.text} = {unknown if found.value is None else cut(found.value, LONGEST_RESULT)}"
-        for number, found in enumerate(state.got, 1)
+        f"#{number} {obtained.call.text} = {unknown if obtained.value is None else cut(obtained.value, LONGEST_RESULT)}"
+        for number, obtained in enumerate(state.got, 1)
     ]
     lines += [f"failed: {call.text}" for call in state.failed]
     lines += [f"refused: {call.text}" for call in state.refused]

@@ -146,8 +146,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     def prompt_format(self, name: str) -> PromptFormat:
         """See :meth:`tape.protocols.Environment.prompt_format`."""
-        found = pick(self._prompt_formats, name, "these tools", UNREAD)
-        return found(self.domain)
+        function = pick(self._prompt_formats, name, "these tools", UNREAD)
+        return function(self.domain)
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
@@ -379,9 +379,9 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         self._take(call)
 
     def _tool_format(self, name: str) -> ToolFormat:
-        found = self.prompt_format(name)
-        assert isinstance(found, ToolFormat), f"the prompt format {name} asks for no answers"
-        return found
+        layout = self.prompt_format(name)
+        assert isinstance(layout, ToolFormat), f"the prompt format {name} asks for no answers"
+        return layout
 
 
 def _made_before(outcome: Mapping[str, Any]) -> Made:

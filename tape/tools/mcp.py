@@ -149,9 +149,9 @@ def _server(settings: _Settings, call_seconds: float, start_seconds: float, fold
     async def another(copied: Path) -> Started:
         at_copy = on_folder(*settings, copied)
         at_copy["command"] = [*without_network(), *at_copy["command"]]
-        found = _Server(**at_copy, call_seconds=call_seconds)
-        await found.start(None, start_seconds)
-        return found
+        result = _Server(**at_copy, call_seconds=call_seconds)
+        await result.start(None, start_seconds)
+        return result
 
     server.by_folder = ServersByFolder(server, real, another)
     return server
@@ -159,19 +159,19 @@ def _server(settings: _Settings, call_seconds: float, start_seconds: float, fold
 
 def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
     """A server's tools by name, and which are none."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     left_out = []
     for number, entry in enumerate(listed, 1):
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             left_out.append(f"number {number} of its list, whose name is {short(name)}")
-        elif name in found:
-            if entry == found[name]:
+        elif name in values:
+            if entry == values[name]:
                 continue  # a page that the server has given twice
             left_out.append(f"a second one named {short(name)}")
         else:
-            found[name] = entry
-    return found, left_out
+            values[name] = entry
+    return values, left_out
 
 
 def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:

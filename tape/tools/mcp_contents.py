@@ -36,7 +36,7 @@ def value_of(result: Mapping[str, Any], *, wrapped: bool) -> Any:
     Raises:
         ToolFailedError: The server reports an error, asks for something, or gave nothing to work with.
     """
-    content, found = result.get("content") or [], result.get("structuredContent")
+    content, entry = result.get("content") or [], result.get("structuredContent")
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         raise ToolFailedError(f"the server answers {short(content)}, no list of contents")
     if result.get("resultType") == "input_required":
@@ -47,11 +47,11 @@ def value_of(result: Mapping[str, Any], *, wrapped: bool) -> Any:
     if result.get("isError") not in (None, False):
         raise ToolFailedError(text or "the server reports an error and does not say which")
     others = [block for block in content if block.get("type") != "text"]
-    value = found["result"] if wrapped and isinstance(found, dict) and found.keys() == {"result"} else found
+    value = entry["result"] if wrapped and isinstance(entry, dict) and entry.keys() == {"result"} else entry
     if not others:
-        return text if found is None else value
+        return text if entry is None else value
     named: Contents | StructuredContents = Contents(text)
-    if found is not None:
+    if entry is not None:
         named = StructuredContents(result=value, contents=[text_of([block]) for block in others])
     named.contents = content
     return named

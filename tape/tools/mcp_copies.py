@@ -80,14 +80,14 @@ def on_folder(command: Sequence[str], env: Mapping[str, str], cwd: Path | str | 
         ToolError: None of them names the folder.
     """
     given = [*map(str, command), *env.values(), str(cwd or "")]
-    if not any(FOLDER in one for one in given):
+    if not any(FOLDER in text for text in given):
         raise ToolError(
             f"folder={str(folder)!r}: write {FOLDER} in the command, in env or in cwd, where the server is told which "
             "folder it works in; else one on a copy would work in the same one"
         )
     put = str(folder)
     return {
-        "command": [str(one).replace(FOLDER, put) for one in command],
+        "command": [str(text).replace(FOLDER, put) for text in command],
         "env": {name: value.replace(FOLDER, put) for name, value in env.items()},
         "cwd": None if cwd is None else str(cwd).replace(FOLDER, put),
     }

@@ -102,7 +102,7 @@ def sent(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     made = {}
     for name, value in values.items():
         field = model.model_fields.get(name)
-        how = next((one for one in field.metadata if isinstance(one, _Sent)), None) if field is not None else None
+        how = next((item for item in field.metadata if isinstance(item, _Sent)), None) if field is not None else None
         if how is None or value is not None or how.null:
             made[how.name if how is not None else name] = _plain(value)
     return made
@@ -204,11 +204,11 @@ class _Reader:
         """The type of values whose schema gives it by name."""
         if named == "array":
             items = Any if "prefixItems" in schema else self._type(schema.get("items", True), depth + 1)
-            found: Any = list[items]  # type: ignore[valid-type]
+            item: Any = list[items]  # type: ignore[valid-type]
         elif named == "object":
-            found = self._object(schema, depth)
+            item = self._object(schema, depth)
         elif isinstance(named, str) and named in _PLAIN:
-            found = _PLAIN[named]
+            item = _PLAIN[named]
         else:
             return Any
         # JSON schema ignores a bound of another type.
@@ -216,13 +216,13 @@ class _Reader:
         bounds: dict[str, Any] = {
             to: schema[key] if named == "number" else _WHOLE.get(key, int)(schema[key]) for key, to in own.items()
         }
-        kind = Annotated[found, Field(**bounds)] if bounds else found
+        kind = Annotated[item, Field(**bounds)] if bounds else item
         return Annotated[kind, WrapValidator(_as_written)] if named == "number" else kind
 
     def _enum(self, values: Any) -> Any:
         if not isinstance(values, list) or not values:
             return Any
-        are_plain = all(isinstance(one, str | int | None) and len(str(one)) <= LONGEST_DESCRIPTION for one in values)
+        are_plain = all(isinstance(name, str | int | None) and len(str(name)) <= LONGEST_DESCRIPTION for name in values)
         return Literal[tuple(values)] if are_plain else Any
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> Any:
@@ -233,15 +233,15 @@ class _Reader:
 
     def _referred(self, reference: Any, depth: int) -> Any:
         """The type of a part; any JSON where it leads nowhere, or into itself."""
-        found: Any = self._root
+        root: Any = self._root
         parts = reference.split("/") if isinstance(reference, str) else [""]
         for part in parts[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if parts[0] != "#" or found is None or reference in self._inside:
+            root = root.get(key) if isinstance(root, Mapping) else None
+        if parts[0] != "#" or root is None or reference in self._inside:
             return Any
         self._inside += (reference,)
-        kind = self._type(found, depth + 1)
+        kind = self._type(root, depth + 1)
         self._inside = self._inside[:-1]
         return kind
 

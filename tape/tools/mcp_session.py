@@ -195,22 +195,22 @@ class McpSession:
             raise
 
     async def _pages(self) -> list[Any]:
-        found: list[Any] = []
+        values: list[Any] = []
         cursor: str | None = None
         seen = {cursor}
         while True:
             page = await self.request("tools/list", {} if cursor is None else {"cursor": cursor})
             if not isinstance(page.get("tools"), list):
                 raise ToolFailedError(f"its list of tools is {short(page.get('tools'))}")
-            found += page["tools"]
+            values += page["tools"]
             cursor = page.get("nextCursor")
             if not (cursor is None or isinstance(cursor, str)):
                 raise ToolFailedError(f"the next page of its list of tools is {short(cursor)}, no text")
             if not cursor or cursor in seen:
-                return found
-            if len(seen) == MOST_PAGES or len(found) > MOST_LISTED:
+                return values
+            if len(seen) == MOST_PAGES or len(values) > MOST_LISTED:
                 raise ToolFailedError(
-                    f"its list of tools has no end: {len(found)} tools on {len(seen)} pages so far; at most "
+                    f"its list of tools has no end: {len(values)} tools on {len(seen)} pages so far; at most "
                     f"{MOST_LISTED} on {MOST_PAGES} are read"
                 )
             seen.add(cursor)

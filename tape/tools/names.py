@@ -45,7 +45,7 @@ def python_names(names: Iterable[str], reserved: Collection[str] = ()) -> dict[s
         plain = _plain(name)
         if keyword.iskeyword(plain) or plain in reserved:
             plain += "_"
-        made[name] = next(one for one in chain([plain], (f"{plain}_{k}" for k in count(2))) if one not in taken)
+        made[name] = next(text for text in chain([plain], (f"{plain}_{k}" for k in count(2))) if text not in taken)
         taken.add(made[name])
     return {name: made[name] for name in given}
 

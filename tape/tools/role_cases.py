@@ -50,7 +50,7 @@ def _value_text(value: str) -> str:
     known = json.loads(value)
     if isinstance(known, str) and _NAMED.search(known):
         shown = json.dumps(known.replace("{", "{{").replace("}", "}}"), ensure_ascii=False)
-        return "f" + _NAMED.sub(lambda found: f"{{r{found[1]}}}", shown)
+        return "f" + _NAMED.sub(lambda match: f"{{r{match[1]}}}", shown)
     return python_text(known)
 
 

@@ -73,13 +73,13 @@ def rows_of(arguments: Mapping[str, Any], longest: int = LONGEST) -> list[Row]:
     Raises:
         UnshowableError: There are too many, a name is too long or holds a secret, or a value is no JSON.
     """
-    found = _Reader(min(_END, longest // 2), longest).rows(arguments)
-    if len(found) > MOST_ROWS:
-        raise UnshowableError(f"they take {len(found):,} lines, and at most {MOST_ROWS} are shown; pass fewer names")
-    size = sum(len(str(row)) + 1 for row in found)
+    rows = _Reader(min(_END, longest // 2), longest).rows(arguments)
+    if len(rows) > MOST_ROWS:
+        raise UnshowableError(f"they take {len(rows):,} lines, and at most {MOST_ROWS} are shown; pass fewer names")
+    size = sum(len(str(row)) + 1 for row in rows)
     if size > MOST_CHARACTERS:
         raise UnshowableError(f"they take {size:,} characters, and at most {MOST_CHARACTERS:,} are shown; pass less")
-    return found
+    return rows
 
 
 def pages_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -156,7 +156,7 @@ def _is_hidden(text: str, at: int, mixed: set[int]) -> bool:
         return True
     if sort.startswith("M"):  # accents on nothing, on ASCII, or heaped up; variants of what stands before
         before = text[max(0, at - 2) : at]
-        heaped = len(before) > 1 and all(unicodedata.category(one).startswith("M") for one in before)
+        heaped = len(before) > 1 and all(unicodedata.category(name).startswith("M") for name in before)
         return not before or before[-1].isascii() or heaped or unicodedata.name(c, "").startswith("VARIATION")
     return at in mixed and not _is_latin(c)
 
@@ -183,13 +183,15 @@ class _Reader:
     def rows(self, arguments: Mapping[str, Any]) -> list[Row]:
         """The rows of all arguments."""
         try:
-            found = [row for name, value in arguments.items() for row in self._rows(self._name("", name), value, 0)]
+            all_arguments = [
+                row for name, value in arguments.items() for row in self._rows(self._name("", name), value, 0)
+            ]
         except RecursionError:
             raise UnshowableError("lists in them are nested too deep") from None
-        shown = "\n".join(map(str, found))
+        shown = "\n".join(map(str, all_arguments))
         if redacted(shown) != shown:
             raise UnshowableError("a secret is spread over several of them")
-        return found
+        return all_arguments
 
     def _name(self, path: str, name: Any) -> str:
         if not isinstance(name, str):
@@ -252,8 +254,8 @@ class _Reader:
                 head, tail = clear[:end], clear[-end:]
                 return f"{_quoted(head)} ... {out:,} of {len(clear):,} characters left out ... {_quoted(tail)}", True
             case Mapping():
-                held = {self._key(name): self._written(path, one, end) for name, one in value.items()}
-                text = ", ".join(f"{name}: {one}" for name, (one, _) in held.items())
+                held = {self._key(name): self._written(path, item, end) for name, item in value.items()}
+                text = ", ".join(f"{name}: {item}" for name, (item, _) in held.items())
                 return f"{{{text}}}", any(cut for _, cut in held.values())
             case list() | tuple():
                 return self._list(path, value, end)
@@ -268,9 +270,11 @@ class _Reader:
     def _list(self, path: str, value: list[Any] | tuple[Any, ...], end: int | None) -> tuple[str, bool]:
         whole = end is None or self._fits(path, value)
         if whole or len(value) <= 2 * _ITEMS:
-            items = [self._written(path, one, None if whole else end) for one in value]
+            items = [self._written(path, item, None if whole else end) for item in value]
             return f"[{', '.join(text for text, _ in items)}]", any(cut for _, cut in items)
-        first, last = ([self._written(path, one, end)[0] for one in part] for part in (value[:_ITEMS], value[-_ITEMS:]))
+        first, last = (
+            [self._written(path, item, end)[0] for item in part] for part in (value[:_ITEMS], value[-_ITEMS:])
+        )
         out = f"... {len(value) - 2 * _ITEMS:,} of {len(value):,} items left out ..."
         return f"[{', '.join([*first, out, *last])}]", True
 
@@ -291,9 +295,9 @@ def _letters(text: str) -> str:
     if text.isascii():
         return ""
     letters = {c for c in set(text) if not c.isascii() and (c.isalpha() or c.isdecimal())}
-    found = sorted({unicodedata.name(c, "?").split()[0] for c in letters} - {"LATIN"})
-    more = " and others" if len(found) > _MOST_LETTERS else ""
-    return f" (letters: {', '.join(found[:_MOST_LETTERS])}{more})" if found else ""
+    words = sorted({unicodedata.name(c, "?").split()[0] for c in letters} - {"LATIN"})
+    more = " and others" if len(words) > _MOST_LETTERS else ""
+    return f" (letters: {', '.join(words[:_MOST_LETTERS])}{more})" if words else ""
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -301,11 +305,11 @@ def _texts(value: Any) -> Iterator[str]:
         case str():
             yield value
         case Mapping():
-            for one in value.values():
-                yield from _texts(one)
+            for item in value.values():
+                yield from _texts(item)
         case list() | tuple():
-            for one in value:
-                yield from _texts(one)
+            for item in value:
+                yield from _texts(item)
 
 
 def _holds_objects(value: Any) -> bool:
@@ -321,8 +325,8 @@ def _parts(value: Any, left: int) -> int:
             return max(0, left - len(value) - 2)
         case Mapping() | list() | tuple():
             left -= 2
-            for one in value.values() if isinstance(value, Mapping) else value:
+            for item in value.values() if isinstance(value, Mapping) else value:
                 if left <= 0:
                     return 0
-                left = _parts(one, left)
+                left = _parts(item, left)
     return max(0, left - 1)

@@ -84,7 +84,7 @@ class ToolState:
 
     def values(self) -> list[Any]:
         """The results; None for predicted ones."""
-        return [None if found.value is None else json.loads(found.value) for found in self.got]
+        return [None if obtained.value is None else json.loads(obtained.value) for obtained in self.got]
 
     def with_call(self, call: Call, value: str | None = None, text: str = "", *, exact: Exact = "") -> ToolState:
         """After a successful call."""
@@ -116,7 +116,7 @@ class ToolState:
         Where plans are tried on copies, the key of what the tools share comes first, and of calls that change something
         the results stand in their place: then states are one whatever has led to them.
         """
-        parts = [*([self.data] if self.data else []), "; ".join(found.name for found in self.got) or "nothing"]
+        parts = [*([self.data] if self.data else []), "; ".join(obtained.name for obtained in self.got) or "nothing"]
         if self.failures:
             failed = sorted(f"{failure.call.text} after {failure.after}" for failure in self.failures)
             parts.append("failed " + "; ".join(failed))

@@ -164,10 +164,10 @@ class Tool:
             if self.takes:
                 raise ToolError(f"{self.name}: it takes {', '.join(self.takes)} and gives nothing; declare gives=...")
             return
-        for one in (*self.takes, self.gives):
-            if not isinstance(one, str) or not one.strip() or len(one) > LONGEST_TYPE or not one.isprintable():
+        for name in (*self.takes, self.gives):
+            if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_TYPE or not name.isprintable():
                 raise ToolError(
-                    f"{self.name}: a type of data is a name of up to {LONGEST_TYPE} characters, got {one!r:.80}"
+                    f"{self.name}: a type of data is a name of up to {LONGEST_TYPE} characters, got {name!r:.80}"
                 )
         if len(set(self.takes)) < len(self.takes) or self.gives in self.takes:
             raise ToolError(

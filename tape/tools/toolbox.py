@@ -88,7 +88,7 @@ class Toolbox:
         Raises:
             InvalidCallError: There is none.
         """
-        found = self._known.get(call.kind, {}).get(call.variant)
-        if found is None:
+        tool = self._known.get(call.kind, {}).get(call.variant)
+        if tool is None:
             raise InvalidCallError(f"there is no tool {call.tool}; there is: {', '.join(t.name for t in self.all())}")
-        return found
+        return tool

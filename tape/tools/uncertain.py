@@ -82,12 +82,12 @@ def learned(tools: Sequence[Tool], traces: Iterable[Iterable[Event]]) -> list[To
     seen = [
         (tool_of(event.action), event.cost) for events in traces for event in events if isinstance(event, ActedEvent)
     ]
-    found = []
+    result = []
     for item in tools:
         spreads = dict(spreads_of(item.cost))
         for name, cost in seen:
             for kind, spread in spreads.items() if name == item.name else ():
                 if (amount := cost.get(kind)) is not None:
                     spreads[kind] = spread.after(amount)
-        found.append(replace(item, cost=Likely(item.cost, spreads)) if spreads else item)
-    return found
+        result.append(replace(item, cost=Likely(item.cost, spreads)) if spreads else item)
+    return result

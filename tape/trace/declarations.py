@@ -20,13 +20,13 @@ def report_costs_above_bound(trace: TraceWriter | None, purpose: str, broken: Se
         purpose: Who, for instance ``step:search``.
         broken: What the ledger found.
     """
-    for found in broken:
+    for result in broken:
         logger.warning(
             "%s used %s where at most %s was declared; correct the declared worst case, else hard caps cannot be kept",
             purpose,
-            in_units(found.kind, found.used),
-            in_units(found.kind, found.declared),
+            in_units(result.kind, result.used),
+            in_units(result.kind, result.declared),
         )
         if trace is not None:
-            event = CostAboveBoundEvent(purpose=purpose, kind=found.kind, declared=found.declared, used=found.used)
+            event = CostAboveBoundEvent(purpose=purpose, kind=result.kind, declared=result.declared, used=result.used)
             trace.write(event)

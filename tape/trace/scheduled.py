@@ -30,11 +30,11 @@ class ScheduledCall(BaseModel):
 
 def with_critical(calls: Sequence[ScheduledCall]) -> list[ScheduledCall]:
     """Calls in the order of their starts; critical is the chain back from the last end, each begun after one ended."""
-    ordered = sorted(calls, key=lambda one: (one.start, one.end))
-    chain = [max(ordered, key=lambda one: one.end)] if ordered else []
-    while before := [one for one in ordered if one.end <= chain[-1].start and one.start < chain[-1].start]:
-        chain.append(max(before, key=lambda one: one.end))
-    return [one.model_copy(update={"critical": any(one is other for other in chain)}) for one in ordered]
+    ordered = sorted(calls, key=lambda call: (call.start, call.end))
+    chain = [max(ordered, key=lambda call: call.end)] if ordered else []
+    while before := [call for call in ordered if call.end <= chain[-1].start and call.start < chain[-1].start]:
+        chain.append(max(before, key=lambda call: call.end))
+    return [call.model_copy(update={"critical": any(call is other for other in chain)}) for call in ordered]
 
 
 @register_event

@@ -89,19 +89,19 @@ class ActionType:
         Raises:
             WorldError: A function of the declaration fails or gives no amount.
         """
-        found: dict[str, Number] = {}
+        numbers: dict[str, Number] = {}
         for name, amount in self.amounts.items():
             if not callable(amount):
-                found[name] = amount
+                numbers[name] = amount
                 continue
             try:
-                found[name] = amount(state, action)
+                numbers[name] = amount(state, action)
             except Exception as error:
                 raise WorldError(
                     f"what {action!r} costs in {name} cannot be computed in {state!r}: {type(error).__name__}: {error}"
                 ) from error
         try:
-            return Resources.of(**found)
+            return Resources.of(**numbers)
         except ConfigError as error:
             raise WorldError(f"what {action!r} costs in {state!r}: {error}") from error
 
@@ -116,8 +116,8 @@ class ActionType:
 class Actions:
     """All actions of a world."""
 
-    def __init__(self, found: Sequence[ActionType]) -> None:
-        self.types = {item.name: item for item in found}
+    def __init__(self, action_types: Sequence[ActionType]) -> None:
+        self.types = {item.name: item for item in action_types}
 
     @cached_property
     def all(self) -> tuple[Action, ...] | None:

@@ -81,25 +81,25 @@ class Declarations:
         return self._declared(function, destructive, amounts)
 
     def _declared(self, function: F, destructive: bool, amounts: Mapping[str, Amount]) -> F:
-        found = signature(function)
+        result = signature(function)
         name = getattr(function, "__name__", "a step")
-        if found.draws and self.deterministic:
+        if result.draws and self.deterministic:
             raise WorldError(f"{name} draws at random, but the world is declared deterministic")
         if self._states is None:
-            self._states = StateType(found.state)
-        elif self._states.model is not found.state:
-            raise WorldError(f"{name}: the state of this world is {self._states.name}, got {found.state.__name__}")
+            self._states = StateType(result.state)
+        elif self._states.model is not result.state:
+            raise WorldError(f"{name}: the state of this world is {self._states.name}, got {result.state.__name__}")
         if self.pure and (inspect.iscoroutinefunction(function) or self.states.hidden):
             raise WorldError(
                 f"{name}: with pure=True a step does not wait, and its state hides no field; leave pure out"
             )
         known = set(self.actions.types)
-        for model in found.actions:
+        for model in result.actions:
             if model.__name__ in known:
                 raise WorldError(f"{name}: there is an action {model.__name__} already; give each a name of its own")
             known.add(model.__name__)
         costs = {"steps": 1, **amounts}
-        more = [ActionType(model, function, found.draws, costs, destructive) for model in found.actions]
+        more = [ActionType(model, function, result.draws, costs, destructive) for model in result.actions]
         self.actions = Actions([*self.actions.types.values(), *more])
         return function
 

@@ -88,8 +88,8 @@ class WorldEnvironment(Environment):
 
     def prompt_format(self, name: str) -> PromptFormat:
         """The prompts of this task, for general models alone, in the format ``chat``."""
-        found = pick({"chat": WorldFormat}, name, f"the world {self.world.name}", "Use a general model.")
-        return found(self.domain, self.world.rules, self.world.longest_plan)
+        function = pick({"chat": WorldFormat}, name, f"the world {self.world.name}", "Use a general model.")
+        return function(self.domain, self.world.rules, self.world.longest_plan)
 
     def reset(self, seed: int) -> Observation:
         """Start again. What steps draw depends on the seed and on how many were taken before."""
@@ -183,11 +183,11 @@ class WorldEnvironment(Environment):
         Raises:
             WorldError: It is of another type.
         """
-        found = function(self._state.model_copy(deep=True))
-        if not isinstance(found, kind):
+        result = function(self._state.model_copy(deep=True))
+        if not isinstance(result, kind):
             name = getattr(function, "__name__", "a function")
-            raise WorldError(f"{name} returns a {kind.__name__}, got {found!r}")
-        return found
+            raise WorldError(f"{name} returns a {kind.__name__}, got {result!r}")
+        return result
 
     def projected(self, state: State) -> None:
         """Take over what a model has read in what was seen last; the next observation begins from there."""

@@ -30,12 +30,12 @@ class PureRules(ExactRules):
         if world.lost_check is not None and world.lost_check(here):
             return None
         try:
-            found = kind.function(here, made)
+            function = kind.function(here, made)
         except InvalidActionError:
             return None
-        if isinstance(found, tuple):
+        if isinstance(function, tuple):
             raise WorldError(f"{kind.name} returns what it used; with pure=True it returns the next state alone")
-        return WorldState(world.states.write(found))
+        return WorldState(world.states.write(function))
 
     def reached(self, state: State) -> bool:
         """The world's own goal check."""

@@ -138,8 +138,8 @@ class SchemaAnswer(BaseModel):
 
 def choices(schema: Schema) -> list[Any] | None:
     """All values of a :func:`writable` schema, as JSON; None where they are open or more than :data:`MOST_CHOICES`."""
-    found = _choices(schema)
-    return None if found is None or len(found) > MOST_CHOICES else found
+    result = _choices(schema)
+    return None if result is None or len(result) > MOST_CHOICES else result
 
 
 def _choices(schema: Schema) -> list[Any] | None:
@@ -163,12 +163,12 @@ def _choices(schema: Schema) -> list[Any] | None:
 
 
 def _joined(parts: Iterator[list[Any] | None]) -> list[Any] | None:
-    found: list[Any] = []
+    values: list[Any] = []
     for part in parts:
         if part is None:
             return None
-        found += part
-    return found
+        values += part
+    return values
 
 
 def _limits(schema: Schema) -> tuple[int | None, int | None]:

@@ -131,15 +131,15 @@ class ScriptedPlayer(ScriptedLM):
 
     def _shortest(self, state: str) -> Sequence[Action]:
         """A plan with the fewest actions, breadth first; empty where none is found."""
-        found: dict[str, list[Action]] = {state: []}
+        actions: dict[str, list[Action]] = {state: []}
         queue = [state]
         for here in queue:  # grows while it is read
             if self._solved(here):
-                return found[here]
+                return actions[here]
             for action in self._world.actions.all or ():
                 after = self._after(here, action)
-                if after is not None and after not in found and len(found) < MOST_STATES:
-                    found[after] = [*found[here], action]
+                if after is not None and after not in actions and len(actions) < MOST_STATES:
+                    actions[after] = [*actions[here], action]
                     queue.append(after)
         return []
 

@@ -198,9 +198,9 @@ class StateType:
 
 def first(error: ValidationError) -> str:
     """What is wrong first, and where."""
-    found = error.errors(include_url=False)[0]
-    where = ".".join(map(str, found["loc"]))
-    return f"{where}: {found['msg']}" if where else str(found["msg"])
+    details = error.errors(include_url=False)[0]
+    where = ".".join(map(str, details["loc"]))
+    return f"{where}: {details['msg']}" if where else str(details["msg"])
 
 
 def _name(model: Any) -> str:
@@ -213,13 +213,13 @@ def _is_context(metadata: list[Any]) -> bool:
 
 def _models_in(hint: Any) -> list[type[BaseModel]]:
     """The models inside a type hint, those inside these too."""
-    found: list[type[BaseModel]] = []
+    models: list[type[BaseModel]] = []
     todo = [hint]
     for part in todo:  # grows while it is read
         if isinstance(part, type) and issubclass(part, BaseModel):
-            if part not in found:
-                found.append(part)
+            if part not in models:
+                models.append(part)
                 todo += [field.annotation for field in part.model_fields.values()]
         else:
             todo += get_args(part)
-    return found
+    return models

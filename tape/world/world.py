@@ -127,13 +127,13 @@ class World(Declarations, EnvironmentPlugin):
         del options
         if not self._tasks:
             raise WorldError(f"{self.name} has no tasks: world.add_task(NAME, START, budget=...)")
-        found = []
+        result = []
         for name, (start, task, budget) in self._tasks.items():
             content = json.dumps([task, jsonable(dict(start))], sort_keys=True)
             facts = {"start": self.states.write(start), "task": task}
             digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-            found.append(Task(id=name, level_set=self.name, budget=budget, digest=digest, facts=facts))
-        return found
+            result.append(Task(id=name, level_set=self.name, budget=budget, digest=digest, facts=facts))
+        return result
 
     def make(self, task: Task) -> Environment:
         """A fresh environment of a task; the runner passes the task's budget.

@@ -168,9 +168,9 @@ def _searched(folder: Path) -> None:
 
 
 def _conversations(folder: Path) -> None:
-    found = locomo.PLUGIN.tasks({"data": str(folder / "l.json"), "categories": "1,2,3,4,5"})
-    _listed(found)
-    for task in found:
+    result = locomo.PLUGIN.tasks({"data": str(folder / "l.json"), "categories": "1,2,3,4,5"})
+    _listed(result)
+    for task in result:
         locomo.PLUGIN.make(task).reset(0)
 
 
@@ -200,9 +200,9 @@ def _make_web(folder: Path) -> None:
 
 
 def _web(folder: Path) -> None:
-    found = web_qa.PLUGIN.tasks({"data": str(folder / "tasks.jsonl"), "pages": str(folder / "web")})
-    _listed(found)
-    web_qa.PLUGIN.make(found[0]).reset(0)
+    result = web_qa.PLUGIN.tasks({"data": str(folder / "tasks.jsonl"), "pages": str(folder / "web")})
+    _listed(result)
+    web_qa.PLUGIN.make(result[0]).reset(0)
 
 
 _CODE_QUESTIONS = _lines(

@@ -109,7 +109,7 @@ class TestGsmHard(EnvironmentConformance):
             call("divide", "exact", a=7, b=2),
             call("subtract", "standard", a=4, b=3),
         ]
-        return [one.text for one in (*made, answer(7))]
+        return [item.text for item in (*made, answer(7))]
 
 
 class TestMusique(EnvironmentConformance):
@@ -120,7 +120,7 @@ class TestMusique(EnvironmentConformance):
         assert isinstance(environment, MusiqueEnvironment)
         relation, subject = environment.question.hops[0]
         made = [call("search", f"v{number}", query=f"{relation} of {subject}") for number in range(1, 6)]
-        return [one.text for one in (*made, answer("nobody"))]
+        return [item.text for item in (*made, answer("nobody"))]
 
 
 class TestHotpotqa(EnvironmentConformance):
@@ -149,7 +149,7 @@ class TestWebQa(EnvironmentConformance):
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
         pages = [call("scrape", address=f"https://{town}.example/") for town in ("tarnbridge", "oskhaven", "nowhere")]
-        return [one.text for one in (call("search", query="gyms"), *pages, answer("nobody"))]
+        return [page.text for page in (call("search", query="gyms"), *pages, answer("nobody"))]
 
 
 class TestMusiqueSearch(SearchConformance):

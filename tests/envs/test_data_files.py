@@ -221,7 +221,7 @@ def test_the_files_of_an_environment_are_checked(
 def test_an_entry_stands_in_one_file_only(file: str, other: str, message: str, tmp_path: Path) -> None:
     environment, name, read, text = FILES[file]
     folder = shutil.copytree(ENVS / environment / "data", tmp_path / "data")
-    for one in (name, other):
-        (folder / one).write_text(text, encoding="utf-8")
+    for item in (name, other):
+        (folder / item).write_text(text, encoding="utf-8")
     with pytest.raises(DataFileError, match=message):
         read(folder)

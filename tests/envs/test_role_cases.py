@@ -40,8 +40,10 @@ def test_an_ideal_model_is_right_in_every_case(name: str, role: str) -> None:
     answers = {case.request: case.ideal for case in made}
     model = ScriptedLM(lambda request, _: answers[request], obey=True)
     if not made[0].scored:
-        found = asyncio.run(measure(model, made))
-        assert (found.valid, found.right, found.failure) == (COUNT, COUNT, ""), [a.judged.why for a in found.answers]
+        role_measure = asyncio.run(measure(model, made))
+        assert (role_measure.valid, role_measure.right, role_measure.failure) == (COUNT, COUNT, ""), [
+            a.judged.why for a in role_measure.answers
+        ]
     for case in made:
         assert case.role == role == case.request.role
         assert obeys(case.request, case.ideal)
@@ -70,10 +72,10 @@ def test_what_is_no_answer_is_not_valid(name: str, role: str) -> None:
 def test_the_same_seed_makes_the_same_cases_and_another_makes_others(name: str) -> None:
     plugin = PLUGINS[name]
     role = plugin.roles[0]
-    one, again, other = (plugin.role_cases("chat", role, 3, seed) for seed in (5, 5, 6))
-    assert [case.request.fingerprint("m") for case in one] == [case.request.fingerprint("m") for case in again]
-    assert [case.ideal for case in one] == [case.ideal for case in again]
-    assert {case.request.fingerprint("m") for case in one}.isdisjoint(c.request.fingerprint("m") for c in other)
+    role_cases, again, other = (plugin.role_cases("chat", role, 3, seed) for seed in (5, 5, 6))
+    assert [case.request.fingerprint("m") for case in role_cases] == [case.request.fingerprint("m") for case in again]
+    assert [case.ideal for case in role_cases] == [case.ideal for case in again]
+    assert {case.request.fingerprint("m") for case in role_cases}.isdisjoint(c.request.fingerprint("m") for c in other)
     with pytest.raises(UnknownNameError, match="fly"):
         plugin.role_cases("chat", "fly", 1, 0)
 
@@ -82,14 +84,14 @@ def test_what_was_answered_before_a_model_failed_counts() -> None:
     made = cases("sokoban", "act")
     answers = iter([made[0].ideal, "{"])
     model = ScriptedLM(lambda *_: next(answers), obey=True)
-    found = asyncio.run(measure(model, made, batch=1))
-    assert (found.n, found.right) == (1, 1)
-    assert "breaks the constraint" in found.failure
+    role_measure = asyncio.run(measure(model, made, batch=1))
+    assert (role_measure.n, role_measure.right) == (1, 1)
+    assert "breaks the constraint" in role_measure.failure
 
 
 def test_nothing_is_asked_after_the_time_is_up_or_of_several_roles_at_once() -> None:
-    found = asyncio.run(measure(ScriptedLM(["x"]), cases("sokoban", "act"), until=0.0))
-    assert (found.n, found.chance, found.prompt_tokens) == (0, None, (0.0, 0))
+    role_measure = asyncio.run(measure(ScriptedLM(["x"]), cases("sokoban", "act"), until=0.0))
+    assert (role_measure.n, role_measure.chance, role_measure.prompt_tokens) == (0, None, (0.0, 0))
     with pytest.raises(ValueError, match="one role"):
         asyncio.run(measure(ScriptedLM(["x"]), [*cases("sokoban", "act"), *cases("sokoban", "plan")]))
 

@@ -50,7 +50,7 @@ def test_a_run_is_played_shown_and_checked(
     for record in records:
         assert not record["result"]["budget_violations"]
         trajectory = CertifiedTrajectory.from_trace(directory.trace_file(record["key"]))
-        hows = {one.check.how for one in trajectory.certified if one.target.requires}
+        hows = {item.check.how for item in trajectory.certified if item.target.requires}
         assert hows <= ({"lm"} if environment == "musique" else {"deterministic"})
     capsys.readouterr()
     assert main(["show", str(out)]) == 0

@@ -32,13 +32,13 @@ def make_run(
     configurations = checked(experiment.configurations(chosen or options()))
     directory = RunDirectory(path)
     directory.open(configurations, title=experiment.name)
-    found = [
+    pairs = [
         (configuration, number, job) for configuration in configurations for number, job in _numbered(configuration)
     ]
-    Random(shuffle).shuffle(found)
+    Random(shuffle).shuffle(pairs)
     lines = [
         line(configuration, job, _result(configuration, job, solves, number, shuffle))
-        for configuration, number, job in found
+        for configuration, number, job in pairs
     ]
     directory.append(lines, {})
     return path

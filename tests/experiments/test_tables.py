@@ -37,24 +37,24 @@ def rows(text: str) -> list[list[str]]:
 
 def loose(text: str) -> list[str]:
     """The first heads of tables of figures that stand outside of blocks."""
-    found = []
+    texts = []
     for table in TABLE.findall(BLOCK.sub("", re.sub(r"```.*?```", "", text, flags=re.DOTALL))):
         head, _, *body = rows(table)
         cells = [re.sub(r"`[^`]*`", "", cell) for row in body for cell in row]
         figures = sum(len(cell) <= SENTENCE and bool(FIGURE.search(cell)) for cell in cells)
         if figures >= 2 and not any(word in SETTINGS for word in head):
-            found.append(head[0])
-    return found
+            texts.append(head[0])
+    return texts
 
 
 def test_every_table_of_figures_is_made_of_results() -> None:
-    found = {
+    pairs = {
         (path.relative_to(tables.DOCS).as_posix(), head)
         for path in tables.DOCS.rglob("*.md")
         for head in loose(path.read_text(encoding="utf-8"))
     }
-    assert found - set(NO_RESULTS) == set(), "put it between marks, or say why it is no result"
-    assert set(NO_RESULTS) <= found, "what is exempt is there"
+    assert pairs - set(NO_RESULTS) == set(), "put it between marks, or say why it is no result"
+    assert set(NO_RESULTS) <= pairs, "what is exempt is there"
 
 
 def test_a_typed_table_is_found() -> None:

@@ -14,12 +14,12 @@ PACKAGES = ("solvers", "tape", "envs", "experiments")
 
 def modules() -> dict[str, Path]:
     """Every file by the name that it is imported as."""
-    found = {}
+    paths = {}
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             parts = file.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-    return found
+            paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return paths
 
 
 def imported(name: str, file: Path, known: dict[str, Path]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def test_every_exception_and_warning_has_a_row() -> None:
 
 
 def test_every_end_state_has_a_row_and_no_row_is_of_something_else() -> None:
-    states = {"budget:KIND" if one == "budget" else one for one in END_STATES}
+    states = {"budget:KIND" if state == "budget" else state for state in END_STATES}
     assert first_cells(section("End states")) == states
     assert first_cells(TEXT) - states - raised() == {"OutsideError"}, "an OSError, which tools see"
 

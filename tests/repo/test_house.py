@@ -32,7 +32,9 @@ def test_every_collaborator_of_the_planner_and_the_executor_is_given() -> None:
         for node in ast.walk(ast.parse((ROOT / "tape" / "engine" / name).read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
                 kinds = [
-                    ast.unparse(one.annotation) for one in (*node.args.args, *node.args.kwonlyargs) if one.annotation
+                    ast.unparse(argument.annotation)
+                    for argument in (*node.args.args, *node.args.kwonlyargs)
+                    if argument.annotation
                 ]
                 assert not [kind for kind in kinds if "None" in kind], name
 

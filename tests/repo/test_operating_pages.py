@@ -61,23 +61,23 @@ def limits() -> Iterator[tuple[str, str]]:
     for bullet in re.findall(r"^- .*(?:\n  .*)*", text_of("operating/limits.md"), re.MULTILINE):
         words = " ".join(bullet.split())
         before = 0
-        for found in CONSTANT.finditer(words):
-            yield found[1], words[before : found.start()]
-            before = found.end()
+        for match in CONSTANT.finditer(words):
+            yield match[1], words[before : match.start()]
+            before = match.end()
 
 
 def spelt(value: float) -> set[str]:
     """How a number may stand on a page."""
-    found = {f"{value:,.0f}", *(f"{value / size:g} {unit}" for unit, size in UNITS.items())}
+    texts = {f"{value:,.0f}", *(f"{value / size:g} {unit}" for unit, size in UNITS.items())}
     if str(value).rstrip("0") == "1":
-        found.add(f"10^{len(str(value)) - 1}")
-    return found | ({"2^63 - 1"} if value == 2**63 - 1 else set())
+        texts.add(f"10^{len(str(value)) - 1}")
+    return texts | ({"2^63 - 1"} if value == 2**63 - 1 else set())
 
 
 @pytest.mark.parametrize(("name", "words"), [*limits()])
 def test_a_limit_is_the_constant_that_is_named(name: str, words: str) -> None:
-    found = spelt(value_of(name))
-    assert any(re.search(rf"(?<![\d,.]){re.escape(one)}(?![\d,])", words) for one in found), f"none of {found}"
+    texts = spelt(value_of(name))
+    assert any(re.search(rf"(?<![\d,.]){re.escape(text)}(?![\d,])", words) for text in texts), f"none of {texts}"
 
 
 def test_there_are_limits_and_each_bullet_names_one() -> None:
@@ -93,7 +93,7 @@ def test_there_are_limits_and_each_bullet_names_one() -> None:
 
 def test_every_metric_and_label_of_an_alert_exists() -> None:
     text = text_of("operating/alerts.md")
-    named = {re.sub(r"_(bucket|sum|count)$", "", one) for one in re.findall(r"tape_gateway_(\w+)", text)}
+    named = {re.sub(r"_(bucket|sum|count)$", "", item) for item in re.findall(r"tape_gateway_(\w+)", text)}
     assert {"refusals_total", "oldest_hold_seconds", "journal_readable"} <= named <= set(METRICS)
     assert set(re.findall(r"(?:\{|, )(\w+)=~?\"", text)) - {"job"} <= LABELS
 
@@ -110,15 +110,15 @@ def test_every_alert_says_what_to_do() -> None:
 
 def declared() -> set[str]:
     """The constants of the product that are versions of files."""
-    found = set()
+    group = set()
     for folder in ("tape", "solvers"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
                     name = ast.unparse(node.targets[0])
                     if name in ("SCHEMA", "VERSION") and "prompts" not in path.as_posix():
-                        found.add(".".join([*path.relative_to(ROOT).with_suffix("").parts, name]))
-    return found
+                        group.add(".".join([*path.relative_to(ROOT).with_suffix("").parts, name]))
+    return group
 
 
 def test_the_versions_on_the_page_of_files_are_those_in_the_code() -> None:
@@ -130,6 +130,6 @@ def test_the_versions_on_the_page_of_files_are_those_in_the_code() -> None:
 
 @pytest.mark.parametrize("page", ["operating/upgrades.md", "reference/file-formats.md"])
 def test_the_versions_in_sentences_are_those_in_the_code(page: str) -> None:
-    found = re.findall(r"(?:schema|version) (\d+)\s+\(`([\w.]+)`\)", text_of(page))
-    assert all(int(version) == value_of(name) for version, name in found), found
-    assert found or page != "operating/upgrades.md"
+    matches = re.findall(r"(?:schema|version) (\d+)\s+\(`([\w.]+)`\)", text_of(page))
+    assert all(int(version) == value_of(name) for version, name in matches), matches
+    assert matches or page != "operating/upgrades.md"

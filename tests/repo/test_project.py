@@ -24,11 +24,11 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 @pytest.mark.parametrize("group", sorted(PROJECT["entry-points"]))
 def test_entry_points_parse(group: str) -> None:
     for name, value in PROJECT["entry-points"][group].items():
-        found = EntryPoint(name, value, group)
+        point = EntryPoint(name, value, group)
         assert re.fullmatch(r"[a-z0-9_:-]+", name)
-        assert found.module.partition(".")[0] == STAND_INS.get(name, GROUPS[group])
-        named = found.attr is None if group == "tape.views" else found.attr.isidentifier()  # views are modules
-        assert (named, found.extras) == (True, [])
+        assert point.module.partition(".")[0] == STAND_INS.get(name, GROUPS[group])
+        named = point.attr is None if group == "tape.views" else point.attr.isidentifier()  # views are modules
+        assert (named, point.extras) == (True, [])
 
 
 def test_all_takes_every_extra_of_the_project() -> None:
@@ -40,7 +40,7 @@ def test_all_takes_every_extra_of_the_project() -> None:
 def test_make_installs_every_extra() -> None:
     makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
     lists = [re.search(rf"^{name} = (.*)$", makefile, re.MULTILINE) for name in ("BASE", "EXTRAS")]
-    named = {extra for found in lists if found for extra in re.split(r"[,\s]+", found[1].strip())}
+    named = {extra for group in lists if group for extra in re.split(r"[,\s]+", group[1].strip())}
     assert named == {*PROJECT["optional-dependencies"]} - {"all", "dev", *APART}
 
 

@@ -63,6 +63,6 @@ def test_its_example_runs(module: str, name: str, tmp_path: Path, monkeypatch: p
     text = inspect.getdoc(value)
     assert text, "it has no docstring"
     assert value.__doc__ or not inspect.isclass(value), "its docstring is that of its base class"
-    found = doctest.DocTestParser().get_doctest(text, {}, f"{module}.{name}", None, None)
-    assert found.examples, "its docstring has no example"
-    assert doctest.DocTestRunner(optionflags=FLAGS).run(found).failed == 0
+    doc_test = doctest.DocTestParser().get_doctest(text, {}, f"{module}.{name}", None, None)
+    assert doc_test.examples, "its docstring has no example"
+    assert doctest.DocTestRunner(optionflags=FLAGS).run(doc_test).failed == 0

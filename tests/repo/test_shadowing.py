@@ -29,11 +29,9 @@ def run(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def is_complete(error: str, found: str, name: str) -> bool:
+def is_complete(error: str, text: str, name: str) -> bool:
     """Whether an error names both places and a remedy."""
-    return all(
-        words in error for words in (found, str(ROOT / name), f"another package {name!r}", "Rename", "python -P")
-    )
+    return all(words in error for words in (text, str(ROOT / name), f"another package {name!r}", "Rename", "python -P"))
 
 
 @pytest.mark.parametrize(
@@ -42,12 +40,12 @@ def is_complete(error: str, found: str, name: str) -> bool:
 )
 @pytest.mark.parametrize("kind", ["package", "module"])
 def test_a_name_of_tape_reports_the_shadow(code: str, kind: str, tmp_path: Path) -> None:
-    found = make_shadow(tmp_path, "solvers", kind)
+    name = make_shadow(tmp_path, "solvers", kind)
     done = run("-c", code, cwd=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("tape.errors.ShadowedPackageError")
-    assert is_complete(last, found, "solvers")
+    assert is_complete(last, name, "solvers")
 
 
 @pytest.mark.parametrize(
@@ -62,12 +60,12 @@ def test_a_name_of_tape_reports_the_shadow(code: str, kind: str, tmp_path: Path)
     ],
 )
 def test_a_command_reports_the_shadow(arguments: str, name: str, kind: str, tmp_path: Path) -> None:
-    found = make_shadow(tmp_path, name, kind)
+    text = make_shadow(tmp_path, name, kind)
     done = run("-m", "tape", *arguments.split(), cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
-    assert is_complete(done.stderr, found, name)
+    assert is_complete(done.stderr, text, name)
     assert not (tmp_path / "a-run").exists()
 
 

@@ -27,14 +27,14 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, status: int) -> int:
 
 
 def test_sweeps_are_listed_by_name_without_the_machine() -> None:
-    found = soak.sweeps(REPORT)
-    assert [(item["name"], item["outcome"], item["seconds"]) for item in found] == [
+    sweeps = soak.sweeps(REPORT)
+    assert [(item["name"], item["outcome"], item["seconds"]) for item in sweeps] == [
         ("tests.a.test_one", "passed", 12.0),
         ("tests.b.test_two", "failed", 1.3),
         ("tests.c.test_three", "skipped", 0.0),
     ]
-    assert found[0]["recorded"] == {"boards": "50"}
-    assert "machine" not in json.dumps(found)
+    assert sweeps[0]["recorded"] == {"boards": "50"}
+    assert "machine" not in json.dumps(sweeps)
 
 
 def test_results_are_written_and_the_status_is_that_of_pytest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of a fresh environment that holds the wheel and what it requires."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    found = folder / "bin" / "python"
-    pip("--python", str(found), "install", "--no-compile", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
-    return found
+    path = folder / "bin" / "python"
+    pip("--python", str(path), "install", "--no-compile", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
+    return path
 
 
 def pip(*arguments: str) -> None:

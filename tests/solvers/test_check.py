@@ -70,7 +70,7 @@ def test_a_broken_rule_is_named(changes: dict[str, Any], fault: str) -> None:
     of_problem = {name: changes[name] for name in changes.keys() & {"horizon", "terminals", "budgets", "costs"}}
     of_answer = {name: value for name, value in changes.items() if name not in of_problem}
     faults = check(replace(PROBLEM, **of_problem), replace(GOOD, **of_answer))
-    assert any(fault in found for found in faults), faults
+    assert any(fault in text for text in faults), faults
 
 
 def test_the_objective_counts_free_stays_and_discounts() -> None:

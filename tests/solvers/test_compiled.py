@@ -30,11 +30,11 @@ def paths_agree(problem: PathProblem) -> None:
     parts = linear_parts(problem)
     if not can_solve(parts):
         return
-    found, reference = search(problem, parts, 1), solve(problem, Reference())
-    ours = answer_of(problem, found)
+    result, reference = search(problem, parts, 1), solve(problem, Reference())
+    ours = answer_of(problem, result)
     assert check(problem, ours) == []
     assert (ours.status, ours.edges) == (reference.status, reference.edges), problem.to_json()
-    assert found.ordered
+    assert result.ordered
 
 
 @pytest.mark.parametrize("first", [*range(0, 600, 150), pytest.param(100_000, marks=pytest.mark.soak)])
@@ -52,16 +52,16 @@ def test_the_problems_reach_every_stage() -> None:
         parts = linear_parts(problem)
         if not can_solve(parts):
             continue
-        found = search(problem, parts, 1)
-        reached[found.ending.name] += 1
-        reached["without label setting"] += found.ending is Ending.PROVED and found.labels == 0
-        reached["label setting"] += found.labels > 0
-        reached[f"{len(problem.budgets)} resources"] += found.labels > 0
-        reached["risk"] += problem.is_risky and found.labels > 0
-        reached["discount"] += problem.discount < 1 and found.labels > 0
-        reached["ties"] += len(set(problem.rewards)) < 20 and found.labels > 0
-        reached["zero costs"] += min(map(min, problem.costs)) == 0 and found.labels > 0
-        reached["money"] += max(map(max, problem.costs)) > 10**6 and found.labels > 0
+        result = search(problem, parts, 1)
+        reached[result.ending.name] += 1
+        reached["without label setting"] += result.ending is Ending.PROVED and result.labels == 0
+        reached["label setting"] += result.labels > 0
+        reached[f"{len(problem.budgets)} resources"] += result.labels > 0
+        reached["risk"] += problem.is_risky and result.labels > 0
+        reached["discount"] += problem.discount < 1 and result.labels > 0
+        reached["ties"] += len(set(problem.rewards)) < 20 and result.labels > 0
+        reached["zero costs"] += min(map(min, problem.costs)) == 0 and result.labels > 0
+        reached["money"] += max(map(max, problem.costs)) > 10**6 and result.labels > 0
     assert reached["without label setting"] >= 100, reached
     for stage in ("label setting", *(f"{k} resources" for k in (2, 3, 4)), "discount", "ties", "zero costs", "money"):
         assert reached[stage] >= 20, reached
@@ -97,10 +97,10 @@ def test_a_time_limit_of_any_length_leaves_true_bounds() -> None:
         best = answer_of(problem, truth).objective
         assert best is not None
         for limit in (1e-9, 1e-4, 1e-3, 1e-2, 0.1):
-            found = search(problem, linear_parts(problem), 1, SolveDeadline(limit))
-            answer = answer_of(problem, found)
+            result = search(problem, linear_parts(problem), 1, SolveDeadline(limit))
+            answer = answer_of(problem, result)
             assert check(problem, answer) == []
-            if found.ending is Ending.PROVED:
+            if result.ending is Ending.PROVED:
                 assert answer.objective == best
             else:
                 assert answer.status in (Status.FEASIBLE, Status.TIMEOUT)

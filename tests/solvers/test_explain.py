@@ -52,49 +52,53 @@ def least_budget(problem: PathProblem, k: int) -> int | None:
     return next(filter(does, range(problem.budgets[k], 10**6)), None) if does(10**9) else None
 
 
-def agrees_with_enumeration(problem: PathProblem, found: Explanation) -> None:
+def agrees_with_enumeration(problem: PathProblem, explanation: Explanation) -> None:
     """Every claim, by brute force."""
-    assert found.proven
+    assert explanation.proven
     if feasible(problem):
-        assert found.status is Status.FEASIBLE
-        assert found.path is not None
-        assert check(problem, found.path) == []
+        assert explanation.status is Status.FEASIBLE
+        assert explanation.path is not None
+        assert check(problem, explanation.path) == []
         return
-    assert found.status is Status.INFEASIBLE
+    assert explanation.status is Status.INFEASIBLE
     lengths = [len(edges) for edges in simple_paths(problem)]
-    assert found.nearest == min(lengths, default=None)
+    assert explanation.nearest == min(lengths, default=None)
     if not lengths:
-        assert found.causes in [(Cause.UNREACHABLE,), (Cause.NO_TERMINAL,)]
+        assert explanation.causes in [(Cause.UNREACHABLE,), (Cause.NO_TERMINAL,)]
         return
-    horizon = found.horizon
+    horizon = explanation.horizon
     assert horizon.least == least_horizon(problem)
-    assert [need.least for need in found.budgets] == [least_budget(problem, k) for k in range(len(problem.budgets))]
-    for need, changes in _relaxed(problem, found):
+    assert [need.least for need in explanation.budgets] == [
+        least_budget(problem, k) for k in range(len(problem.budgets))
+    ]
+    for need, changes in _relaxed(problem, explanation):
         assert (need.path is None) == (need.least is None)
         if need.path is not None:
             assert check(replace(problem, **changes), need.path) == []
-    assert (Cause.HORIZON in found.causes) == (found.nearest > problem.horizon or horizon.least is not None)
-    assert (Cause.BUDGET in found.causes) == (found.nearest <= problem.horizon or horizon.least is None)
-    _joint_is_minimal(problem, found)
+    assert (Cause.HORIZON in explanation.causes) == (explanation.nearest > problem.horizon or horizon.least is not None)
+    assert (Cause.BUDGET in explanation.causes) == (explanation.nearest <= problem.horizon or horizon.least is None)
+    _joint_is_minimal(problem, explanation)
 
 
-def _relaxed(problem: PathProblem, found: Explanation) -> Iterator[tuple[Any, dict[str, Any]]]:
-    for k, need in enumerate(found.budgets):
+def _relaxed(problem: PathProblem, explanation: Explanation) -> Iterator[tuple[Any, dict[str, Any]]]:
+    for k, need in enumerate(explanation.budgets):
         yield need, {"budgets": [*problem.budgets[:k], need.least, *problem.budgets[k + 1 :]]}
-    if found.horizon is not None:
-        yield found.horizon, {"horizon": found.horizon.least}
+    if explanation.horizon is not None:
+        yield explanation.horizon, {"horizon": explanation.horizon.least}
 
 
-def _joint_is_minimal(problem: PathProblem, found: Explanation) -> None:
-    joint = found.joint
-    too_short = found.nearest is not None and found.nearest > problem.horizon
-    wanted = found.horizon is not None and found.horizon.least is None if too_short else len(problem.budgets) > 1
+def _joint_is_minimal(problem: PathProblem, explanation: Explanation) -> None:
+    joint = explanation.joint
+    too_short = explanation.nearest is not None and explanation.nearest > problem.horizon
+    wanted = (
+        explanation.horizon is not None and explanation.horizon.least is None if too_short else len(problem.budgets) > 1
+    )
     assert (joint is not None) == wanted
     if joint is None:
         return
     relaxed = replace(problem, horizon=joint.horizon, budgets=joint.budgets)
     assert check(relaxed, joint.path) == []
-    assert joint.horizon == (found.nearest if too_short else problem.horizon)
+    assert joint.horizon == (explanation.nearest if too_short else problem.horizon)
     assert not too_short or not feasible(problem, horizon=joint.horizon - 1, budgets=[10**9] * len(joint.budgets))
     for k, (budget, new) in enumerate(zip(problem.budgets, joint.budgets, strict=True)):
         assert new >= budget
@@ -123,10 +127,10 @@ def _joint_is_minimal(problem: PathProblem, found: Explanation) -> None:
 def test_enumeration_agrees(solver: str | Enumeration, with_risk: bool, block: int) -> None:
     for seed in range(block * 25, block * 25 + 25):
         problem = short(seed, with_risk=with_risk)
-        found = explain(problem, solver=solver)
-        agrees_with_enumeration(problem, found)
-        assert str(found)
-        json.dumps(found.to_dict(), allow_nan=False)
+        explanation = explain(problem, solver=solver)
+        agrees_with_enumeration(problem, explanation)
+        assert str(explanation)
+        json.dumps(explanation.to_dict(), allow_nan=False)
 
 
 def test_the_instances_cover_every_cause() -> None:
@@ -207,8 +211,8 @@ class TestText:
         ]
 
     def test_names_and_units_are_the_callers(self) -> None:
-        found = explain(replace(TWO_WAYS, horizon=1, budgets=[9, 1]), solver=Enumeration())
-        text = found.text(lambda name, count: f"{count / 100:.2f} {name}!", lambda node: f"<{node}>")
+        explanation = explain(replace(TWO_WAYS, horizon=1, budgets=[9, 1]), solver=Enumeration())
+        text = explanation.text(lambda name, count: f"{count / 100:.2f} {name}!", lambda node: f"<{node}>")
         assert text.splitlines()[0].startswith("No path from <0> reaches")
         assert "usd at 0.10 usd! (0.01 usd! more)" in text
         barred = explain(replace(TWO_WAYS, horizon=2, budgets=[4, 1])).text(edge=lambda number: f"step {number}")
@@ -223,21 +227,27 @@ class TestText:
         assert data["horizon"]["least"] is None
         assert data["text"].startswith("usd is short")
         assert "problem" not in data
-        found = explain(replace(TWO_WAYS, budgets=[3, 0]), solver=Enumeration())
-        both = found.to_dict(lambda name, count: f"{count} {name}")
+        explanation = explain(replace(TWO_WAYS, budgets=[3, 0]), solver=Enumeration())
+        both = explanation.to_dict(lambda name, count: f"{count} {name}")
         assert both["joint"]["budgets"] == {"usd": "10 usd", "calls": "1 calls"}
         assert both["horizon"]["given"] == TWO_WAYS.horizon
 
 
-def _claims_only_what_is_true(problem: PathProblem, found: Explanation) -> None:
-    if found.status in (Status.FEASIBLE, Status.INFEASIBLE):
-        assert feasible(problem) == (found.status is Status.FEASIBLE)
-    for k, need in enumerate(found.budgets):
+def _claims_only_what_is_true(problem: PathProblem, explanation: Explanation) -> None:
+    if explanation.status in (Status.FEASIBLE, Status.INFEASIBLE):
+        assert feasible(problem) == (explanation.status is Status.FEASIBLE)
+    for k, need in enumerate(explanation.budgets):
         _no_false_need(need, least_budget(problem, k))
-    if found.horizon is not None:
-        _no_false_need(found.horizon, least_horizon(problem))
-    if found.joint is not None:
-        assert check(replace(problem, horizon=found.joint.horizon, budgets=found.joint.budgets), found.joint.path) == []
+    if explanation.horizon is not None:
+        _no_false_need(explanation.horizon, least_horizon(problem))
+    if explanation.joint is not None:
+        assert (
+            check(
+                replace(problem, horizon=explanation.joint.horizon, budgets=explanation.joint.budgets),
+                explanation.joint.path,
+            )
+            == []
+        )
 
 
 def _no_false_need(need: Any, true: int | None) -> None:
@@ -257,24 +267,24 @@ def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> N
     for seed in range(40):
         problem = short(seed, with_risk=True)
         for answers in range(12):
-            found = explain(problem, solver=Scripted(answers, then))
-            _claims_only_what_is_true(problem, found)
-            assert found.proven or re.search("is open|decided", found.text())
-            assert bool(found.faults) <= isinstance(then, Exception)
-            open_ends += not found.proven
+            explanation = explain(problem, solver=Scripted(answers, then))
+            _claims_only_what_is_true(problem, explanation)
+            assert explanation.proven or re.search("is open|decided", explanation.text())
+            assert bool(explanation.faults) <= isinstance(then, Exception)
+            open_ends += not explanation.proven
     assert open_ends > 50
 
 
 def test_what_the_solver_reported_is_passed_on() -> None:
-    found = explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Scripted(1, RuntimeError("out of luck")))
-    assert found.faults == ("RuntimeError: out of luck",)
-    assert "could not be decided: RuntimeError: out of luck" in found.text()
-    assert not found.proven
+    explanation = explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Scripted(1, RuntimeError("out of luck")))
+    assert explanation.faults == ("RuntimeError: out of luck",)
+    assert "could not be decided: RuntimeError: out of luck" in explanation.text()
+    assert not explanation.proven
 
 
 def test_a_time_limit_that_is_over_at_once_proves_nothing_by_itself() -> None:
-    found = explain(replace(TWO_WAYS, budgets=[9, 1]), time_limit=1e-9, solver=Enumeration())
-    assert (found.status, str(found)) == (Status.TIMEOUT, "Whether there is a path was not decided.")
+    explanation = explain(replace(TWO_WAYS, budgets=[9, 1]), time_limit=1e-9, solver=Enumeration())
+    assert (explanation.status, str(explanation)) == (Status.TIMEOUT, "Whether there is a path was not decided.")
     short_found = explain(replace(TWO_WAYS, horizon=1), time_limit=1e-9, solver=Enumeration())
     assert (short_found.status, short_found.causes) == (Status.INFEASIBLE, (Cause.HORIZON,))
     assert str(short_found).splitlines()[1:] == ["Whether a longer horizon alone would do is open."]
@@ -290,7 +300,7 @@ def test_large_amounts_are_exact() -> None:
     problem = replace(
         TWO_WAYS, costs=[[cost * big for cost in row] for row in TWO_WAYS.costs], budgets=[10 * big - 1, 6]
     )
-    found = explain(problem, solver=Enumeration())
-    assert [need.least for need in found.budgets] == [None, 6 * big]
+    explanation = explain(problem, solver=Enumeration())
+    assert [need.least for need in explanation.budgets] == [None, 6 * big]
     problem = replace(problem, budgets=[10 * big - 1, big])
     assert [need.least for need in explain(problem, solver=Enumeration()).budgets] == [10 * big, 6 * big]

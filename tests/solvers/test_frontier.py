@@ -52,7 +52,7 @@ LADDER = PathProblem(
 def question(seed: int) -> tuple[PathProblem, tuple[str, ...]]:
     """A small problem, and two or more criteria of it in any order."""
     rng = random.Random(seed)
-    problem = rng.choice([small, tight, visiting, lambda one: visiting(one, tight(one))])(seed)
+    problem = rng.choice([small, tight, visiting, lambda item: visiting(item, tight(item))])(seed)
     names = [*problem.resources, "objective"]
     if len(names) == 1:
         problem = replace(problem, costs=[[rng.randint(0, 3)] for _ in problem.edges], budgets=[6], resources=["r0"])
@@ -71,20 +71,20 @@ def vector(problem: PathProblem, criteria: tuple[str, ...], objective: Fraction,
     return tuple(amounts[name] for name in criteria)
 
 
-def dominates(one: Vector, other: Vector) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+def dominates(item: Vector, other: Vector) -> bool:
+    return item != other and all(a <= b for a, b in zip(item, other, strict=True))
 
 
 def non_dominated(every: list[Vector]) -> list[Vector]:
     distinct = sorted(set(every))
-    return [one for one in distinct if not any(dominates(other, one) for other in distinct)]
+    return [fractions for fractions in distinct if not any(dominates(other, fractions) for other in distinct)]
 
 
-def of_solutions(problem: PathProblem, found: Frontier) -> list[Vector]:
+def of_solutions(problem: PathProblem, result: Frontier) -> list[Vector]:
     """The same of what was found, exactly."""
-    assert all(check(problem, one) == [] for one in found)
+    assert all(check(problem, solution) == [] for solution in result)
     exact = exact_objective(problem)
-    return [vector(problem, found.criteria, exact(one.edges), one.edges) for one in found]
+    return [vector(problem, result.criteria, exact(solution.edges), solution.edges) for solution in result]
 
 
 def same_as_brute_force(seed: int) -> str:
@@ -95,13 +95,13 @@ def same_as_brute_force(seed: int) -> str:
     ample = max(problem.budgets[k], problem.steps * max((row[k] for row in problem.costs), default=0))
     lifted = replace(problem, budgets=[ample if i == k else b for i, b in enumerate(problem.budgets)])
     every = [(exact(edges), edges, consumption_of(problem, edges)[k]) for edges in paths(lifted)]
-    fitting = [one for one in every if one[2] <= problem.budgets[k]]
+    fitting = [pair for pair in every if pair[2] <= problem.budgets[k]]
 
-    found = frontier(problem, criteria)
+    result = frontier(problem, criteria)
     expected = non_dominated([vector(problem, criteria, objective, edges) for objective, edges, _ in fitting])
-    assert of_solutions(problem, found) == expected, (problem, criteria)
-    assert found.status == (Status.OPTIMAL if expected else Status.INFEASIBLE)
-    assert found.bound is None
+    assert of_solutions(problem, result) == expected, (problem, criteria)
+    assert result.status == (Status.OPTIMAL if expected else Status.INFEASIBLE)
+    assert result.bound is None
 
     now = max((objective for objective, _, _ in fitting), default=None)
     better = [(amount, objective) for objective, _, amount in every if now is None or objective > now]
@@ -158,30 +158,32 @@ def test_brute_force_agrees(seeds: range, record_property: Callable[[str, object
 def test_with_an_epsilon_every_path_is_nearly_covered(seed: int, epsilon: float) -> None:
     problem, criteria = question(seed)
     every, stretch = vectors(problem, criteria), 1 + Fraction(repr(epsilon))
-    found = of_solutions(problem, frontier(problem, criteria, epsilon))
+    solutions = of_solutions(problem, frontier(problem, criteria, epsilon))
     lead = "objective" if "objective" in criteria else criteria[0]
     factors = [1 if name == lead else stretch for name in criteria]
-    for one in every:
-        assert any(all(a <= f * b for a, b, f in zip(kept, one, factors, strict=True)) for kept in found)
-    assert len(found) <= len(non_dominated(every))
-    assert not any(dominates(one, other) for one in found for other in found)
+    for fractions in every:
+        assert any(all(a <= f * b for a, b, f in zip(kept, fractions, factors, strict=True)) for kept in solutions)
+    assert len(solutions) <= len(non_dominated(every))
+    assert not any(dominates(item, other) for item in solutions for other in solutions)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))
 @examples(400)
 def test_what_is_cut_short_says_what_is_proven(seed: int, most: int) -> None:
     problem, criteria = question(seed)
-    whole, found = non_dominated(vectors(problem, criteria)), frontier(problem, criteria, most=most)
-    got = of_solutions(problem, found)
-    if found.status is not Status.FEASIBLE:
+    whole, result = non_dominated(vectors(problem, criteria)), frontier(problem, criteria, most=most)
+    got = of_solutions(problem, result)
+    if result.status is not Status.FEASIBLE:
         assert got == whole
         return
-    assert found.bound is not None
-    assert "there are more" in found.message
+    assert result.bound is not None
+    assert "there are more" in result.message
     lead = criteria.index("objective") if "objective" in criteria else 0
-    bound = -found.bound if "objective" in criteria else found.bound
-    assert [one for one in got if one[lead] < bound - 1e-9] == [one for one in whole if one[lead] < bound - 1e-9]
-    assert all(one[lead] <= bound + 1e-9 for one in got)
+    bound = -result.bound if "objective" in criteria else result.bound
+    assert [fractions for fractions in got if fractions[lead] < bound - 1e-9] == [
+        fractions for fractions in whole if fractions[lead] < bound - 1e-9
+    ]
+    assert all(fractions[lead] <= bound + 1e-9 for fractions in got)
 
 
 @pytest.mark.parametrize("solver", [Enumeration(), Reference(), "cp-sat"])
@@ -189,8 +191,8 @@ def test_any_solver_will_do(solver: object) -> None:
     if solver == "cp-sat":
         pytest.importorskip("ortools")
     for criteria in (("usd", "objective"), ("usd", "seconds"), ("usd", "seconds", "objective")):
-        found, same = frontier(LADDER, criteria, solver=solver), frontier(LADDER, criteria)  # type: ignore[arg-type]
-        assert [one.consumption for one in found] == [one.consumption for one in same]
+        result, same = frontier(LADDER, criteria, solver=solver), frontier(LADDER, criteria)  # type: ignore[arg-type]
+        assert [solution.consumption for solution in result] == [solution.consumption for solution in same]
     assert next_budget(replace(LADDER, budgets=[6, 18]), "usd", solver).least == 7  # type: ignore[arg-type]
 
 
@@ -207,8 +209,8 @@ def test_circles_that_earn() -> None:
 
 def test_a_failing_solver() -> None:
     late = Scripted(2, without_path(Status.TIMEOUT))
-    found = frontier(LADDER, ("usd", "objective"), solver=late)
-    assert (found.status, len(found), found.bound) == (Status.FEASIBLE, 2, pytest.approx(0.9))
+    result = frontier(LADDER, ("usd", "objective"), solver=late)
+    assert (result.status, len(result), result.bound) == (Status.FEASIBLE, 2, pytest.approx(0.9))
     assert frontier(LADDER, ("usd", "objective"), solver=Scripted(0, without_path(Status.TIMEOUT))).status == "TIMEOUT"
     broken = frontier(LADDER, ("usd", "objective"), solver=Scripted(1, RuntimeError("broken")))
     assert (broken.status, len(broken)) == (Status.ERROR, 0)

@@ -174,7 +174,7 @@ def test_the_k_best_paths_keep_their_order() -> None:
         problem = small(seed)
         expected = [edges for _, edges in ranking(problem)]
         for k in (1, 2, 4, 1000):
-            assert [one.edges for one in k_best(problem, k)] == expected[:k], (problem, k)
+            assert [solution.edges for solution in k_best(problem, k)] == expected[:k], (problem, k)
 
 
 @pytest.mark.soak

@@ -186,11 +186,11 @@ def session(name: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
         text=True, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, timeout=60 + 10 * count, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    until(lambda: not running(found["workers"]))
+    values: dict[str, Any] = json.loads(done.stdout)
+    until(lambda: not running(values["workers"]))
     until(lambda: not list(folder.iterdir()))
-    assert Counter(found["outcomes"])["interrupted"] or count < 10
-    return found
+    assert Counter(values["outcomes"])["interrupted"] or count < 10
+    return values
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def session(name: str, seed: int, count: int, folder: Path) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_interrupts_at_random_moments(tmp_path: Path, name: str, seed: int, count: int) -> None:
-    found = session(name, seed, count, tmp_path / "temporary")
+    mapping = session(name, seed, count, tmp_path / "temporary")
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         file = Path(folder) / "solver_interrupts.json"
         held = json.loads(file.read_text()) if file.exists() else {}
-        held[name] = {"solves": count, "workers": len(found["workers"]), "outcomes": found["outcomes"]}
+        held[name] = {"solves": count, "workers": len(mapping["workers"]), "outcomes": mapping["outcomes"]}
         file.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n")

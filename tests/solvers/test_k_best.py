@@ -39,12 +39,12 @@ def without_extension(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def agrees_with_brute_force(problem: PathProblem, k: int, all_paths: list[tuple[int, ...]]) -> None:
     """The very paths, in their order, and the right word on whether there are more."""
-    found = k_best(problem, k)
-    assert [one.edges for one in found] == all_paths[:k], problem
-    assert found.status is (Status.OPTIMAL if all_paths else Status.INFEASIBLE)
-    for one in found:
-        assert check(problem, one) == []
-        assert (one.status, one.bound) == (Status.OPTIMAL, one.objective)
+    best_paths = k_best(problem, k)
+    assert [path_solution.edges for path_solution in best_paths] == all_paths[:k], problem
+    assert best_paths.status is (Status.OPTIMAL if all_paths else Status.INFEASIBLE)
+    for solution in best_paths:
+        assert check(problem, solution) == []
+        assert (solution.status, solution.bound) == (Status.OPTIMAL, solution.objective)
 
 
 def sweep(make: Make, seeds: range, most_paths: int) -> None:
@@ -82,10 +82,10 @@ def test_the_partition_finds_them_with_the_reference(
 
 def same_objectives(problem: PathProblem, k: int, solver: str) -> None:
     expected = [float(objective) for objective, _ in ranking(problem)][:k]
-    found = k_best(problem, k, solver)
-    assert found.status is (Status.OPTIMAL if expected else Status.INFEASIBLE), found.message
-    assert [one.objective for one in found] == pytest.approx(expected, abs=1e-6)
-    assert len({one.edges for one in found}) == len(found)
+    best_paths = k_best(problem, k, solver)
+    assert best_paths.status is (Status.OPTIMAL if expected else Status.INFEASIBLE), best_paths.message
+    assert [solution.objective for solution in best_paths] == pytest.approx(expected, abs=1e-6)
+    assert len({solution.edges for solution in best_paths}) == len(best_paths)
 
 
 def test_the_partition_finds_their_objectives_with_cp_sat() -> None:
@@ -113,10 +113,10 @@ def test_both_ways_agree_where_enumeration_cannot_follow() -> None:
 
     for seed in range(4):
         problem = grid(seed)
-        one, other = k_best(problem, 12), k_best(problem, 12, Wrapped())
-        assert len(one) == 12
-        assert [path.edges for path in one] == [path.edges for path in other]
-        assert one[0].edges == solve(problem).edges
+        best_paths, other = k_best(problem, 12), k_best(problem, 12, Wrapped())
+        assert len(best_paths) == 12
+        assert [path.edges for path in best_paths] == [path.edges for path in other]
+        assert best_paths[0].edges == solve(problem).edges
 
 
 class TestKBest:
@@ -129,7 +129,7 @@ class TestKBest:
     def test_a_count_beyond_all_paths_gives_all(self) -> None:
         all_paths = [edges for _, edges in ranking(MANY)]
         assert len(all_paths) > 500
-        assert [one.edges for one in k_best(MANY, 10**30)] == all_paths
+        assert [solution.edges for solution in k_best(MANY, 10**30)] == all_paths
 
     def test_what_solve_refuses_is_refused(self) -> None:
         with pytest.raises(ProblemError):
@@ -140,8 +140,8 @@ class TestKBest:
     def test_the_risk_of_the_call_takes_the_place_of_the_problems(self) -> None:
         problem = PathProblem(2, [(0, 1), (0, 1)], [0, 1], [[1], [1]], [3], 0, [1], 1, spreads=[[0], [5]])
         assert len(k_best(problem, 5)) == 2
-        assert [one.edges for one in k_best(problem, 5, risk=0.1)] == [(0,)]
-        assert [one.edges for one in k_best(problem, 5, Enumeration(), risk=Risk(0.1, "any"))] == [(0,)]
+        assert [solution.edges for solution in k_best(problem, 5, risk=0.1)] == [(0,)]
+        assert [solution.edges for solution in k_best(problem, 5, Enumeration(), risk=Risk(0.1, "any"))] == [(0,)]
 
     @pytest.mark.parametrize("solver", ["labelling", Enumeration()])
     def test_a_negative_budget_leaves_nothing(self, solver: str | Solver) -> None:
@@ -158,62 +158,62 @@ def unproved(problem: PathProblem) -> PathSolution:
 
 
 class TestCutShort:
-    def claims_are_true(self, found: KBest) -> None:
+    def claims_are_true(self, best_paths: KBest) -> None:
         """What is proved has its place in the ranking; no path but those before beats a bound."""
         expected = [(float(objective), edges) for objective, edges in ranking(MANY)[:40]]
-        for rank, one in enumerate(found):
-            assert check(MANY, one) == []
-            if one.status is Status.OPTIMAL:
-                assert [path.edges for path in found[: rank + 1]] == [edges for _, edges in expected[: rank + 1]]
-            before = {path.edges for path in found[:rank]}
+        for rank, solution in enumerate(best_paths):
+            assert check(MANY, solution) == []
+            if solution.status is Status.OPTIMAL:
+                assert [path.edges for path in best_paths[: rank + 1]] == [edges for _, edges in expected[: rank + 1]]
+            before = {path.edges for path in best_paths[:rank]}
             left = max(objective for objective, edges in expected if edges not in before)
-            assert one.bound is None or one.bound >= left - 1e-9
+            assert solution.bound is None or solution.bound >= left - 1e-9
 
     @pytest.mark.parametrize("right", range(1, 40, 3))
     @pytest.mark.parametrize("then", [HOPELESS, unproved])
     def test_no_more_is_claimed_than_is_proved(self, right: int, then: Callable[[PathProblem], PathSolution]) -> None:
-        found = k_best(MANY, 8, Scripted(right, then))
-        assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
-        assert len(found) >= 1
-        self.claims_are_true(found)
-        proved = [one.status is Status.OPTIMAL for one in found]
-        assert found.status is (Status.OPTIMAL if all(proved) and len(found) == 8 else Status.FEASIBLE)
+        best_paths = k_best(MANY, 8, Scripted(right, then))
+        assert best_paths.status in (Status.OPTIMAL, Status.FEASIBLE)
+        assert len(best_paths) >= 1
+        self.claims_are_true(best_paths)
+        proved = [solution.status is Status.OPTIMAL for solution in best_paths]
+        assert best_paths.status is (Status.OPTIMAL if all(proved) and len(best_paths) == 8 else Status.FEASIBLE)
 
     def test_nothing_at_all_is_a_timeout(self) -> None:
-        found = k_best(MANY, 8, Scripted(0, HOPELESS))
-        assert (found.status, len(found)) == (Status.TIMEOUT, 0)
+        best_paths = k_best(MANY, 8, Scripted(0, HOPELESS))
+        assert (best_paths.status, len(best_paths)) == (Status.TIMEOUT, 0)
 
     def test_a_failure_keeps_what_was_found(self) -> None:
-        found = k_best(MANY, 8, Scripted(20, ZeroDivisionError("oh")))
-        assert (found.status, found[0].status) == (Status.ERROR, Status.OPTIMAL)
-        assert "ZeroDivisionError: oh" in found.message
-        self.claims_are_true(found)
+        best_paths = k_best(MANY, 8, Scripted(20, ZeroDivisionError("oh")))
+        assert (best_paths.status, best_paths[0].status) == (Status.ERROR, Status.OPTIMAL)
+        assert "ZeroDivisionError: oh" in best_paths.message
+        self.claims_are_true(best_paths)
 
     def test_a_path_that_fails_its_check_is_not_handed_out(self) -> None:
         def lying(problem: PathProblem) -> PathSolution:
             return replace(Enumeration()._solve(problem, None), objective=1e6, bound=1e6)
 
-        found = k_best(MANY, 8, Scripted(0, lying))
-        assert (found.status, len(found)) == (Status.ERROR, 0)
-        assert "failed its check" in found.message
+        best_paths = k_best(MANY, 8, Scripted(0, lying))
+        assert (best_paths.status, len(best_paths)) == (Status.ERROR, 0)
+        assert "failed its check" in best_paths.message
 
     def test_a_time_limit_ends_the_compiled_search_with_paths_and_a_bound(self) -> None:
         problem = endless(1)
-        found = k_best(problem, 20, time_limit=0.2)
-        assert found.status in (Status.FEASIBLE, Status.TIMEOUT)
+        best_paths = k_best(problem, 20, time_limit=0.2)
+        assert best_paths.status in (Status.FEASIBLE, Status.TIMEOUT)
         known = solve(problem, time_limit=0.5)
         assert known.objective is not None
-        for one in found:
-            assert one.status is Status.FEASIBLE
-            assert check(problem, one) == []
-            assert one.bound is not None
-            assert one.bound >= known.objective - 1e-9
+        for solution in best_paths:
+            assert solution.status is Status.FEASIBLE
+            assert check(problem, solution) == []
+            assert solution.bound is not None
+            assert solution.bound >= known.objective - 1e-9
 
     def test_a_time_limit_ends_the_partition(self) -> None:
         problem = layered(1, n=60, horizon=30)
-        found = k_best(problem, 10_000, "cp-sat", time_limit=1.0)
-        assert found.status in (Status.FEASIBLE, Status.TIMEOUT)
-        assert all(check(problem, one) == [] for one in found)
+        best_paths = k_best(problem, 10_000, "cp-sat", time_limit=1.0)
+        assert best_paths.status in (Status.FEASIBLE, Status.TIMEOUT)
+        assert all(check(problem, solution) == [] for solution in best_paths)
 
 
 def test_the_first_of_very_many_equal_paths_are_found_in_order() -> None:
@@ -229,10 +229,10 @@ def test_the_first_of_very_many_equal_paths_are_found_in_order() -> None:
     problem = PathProblem(
         n, edges, [-0.001] * (n - 1) + [0.0], [[] for _ in edges], [], start=0, terminals=[n - 1], horizon=60
     )
-    found = k_best(problem, 8)
-    assert found.status is Status.OPTIMAL
-    assert len({one.objective for one in found}) == 1
-    paths = [one.edges for one in found]
+    best_paths = k_best(problem, 8)
+    assert best_paths.status is Status.OPTIMAL
+    assert len({solution.objective for solution in best_paths}) == 1
+    paths = [solution.edges for solution in best_paths]
     assert paths == sorted(paths)
     # All go along the first row at first: those edges are the smallest.
     assert all(path[: side - 2] == paths[0][: side - 2] for path in paths)

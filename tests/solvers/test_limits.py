@@ -114,8 +114,8 @@ class TestTime:
     def test_many_good_paths_come_back_in_time(self) -> None:
         edges = [(node, node + 1) for node in range(20) for _ in range(3)]
         problem = PathProblem(21, edges, [1.0] * 21, [], [], 0, [20], 20)
-        found = k_best(problem, 10**6, time_limit=LIMIT)
-        assert found.status is Status.FEASIBLE
+        best_paths = k_best(problem, 10**6, time_limit=LIMIT)
+        assert best_paths.status is Status.FEASIBLE
         kept(lambda: k_best(problem, 10**6, time_limit=LIMIT))
 
     @pytest.mark.parametrize("limit", [0.001, 0.05, 0.2, 1.0, 10.0, 1000.0])

@@ -31,7 +31,9 @@ def test_the_best_path_is_that_of_enough_moves() -> None:
         answer, same = solve(problem), solve(limited)
         assert (answer.status, answer.edges, answer.objective) == (same.status, same.edges, same.objective)
         assert check(problem, answer) == []
-        assert [one.edges for one in k_best(problem, 3)] == [one.edges for one in k_best(limited, 3)]
+        assert [solution.edges for solution in k_best(problem, 3)] == [
+            solution.edges for solution in k_best(limited, 3)
+        ]
     assert answered > 50
 
 

@@ -42,7 +42,7 @@ def test_it_is_the_least_over_all_paths(drawn: list[tuple[int, int, int, int]]) 
             most = max(most, used + reserves[number])
             used += edges[number][2]
         needs.append(most)
-    found = least_with_reserves(problem, 0, reserves)
-    assert found == (min(needs) if needs else None)
+    least = least_with_reserves(problem, 0, reserves)
+    assert least == (min(needs) if needs else None)
     if needs:
         assert least_with_reserves(problem, 0, [edge[2] for edge in edges]) == least_uses(problem, 0)

@@ -71,8 +71,8 @@ BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
 def block(language: str, containing: str) -> str:
     """The one block of code of the page with a text in it."""
-    (found,) = [text for kind, text in BLOCKS if kind == language and containing in text]
-    return found
+    (result,) = [text for kind, text in BLOCKS if kind == language and containing in text]
+    return result
 
 
 def test_the_first_example_runs(tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ def visiting(seed: int, problem: PathProblem | None = None) -> PathProblem:
 def agree(problem: PathProblem) -> None:
     """The four best paths are those of enumeration, in order."""
     expected = ranking(problem)[:4]
-    found = k_best(problem, 4)
-    assert [one.edges for one in found] == [edges for _, edges in expected]
-    assert all(check(problem, one) == [] for one in found)
+    best_paths = k_best(problem, 4)
+    assert [solution.edges for solution in best_paths] == [edges for _, edges in expected]
+    assert all(check(problem, solution) == [] for solution in best_paths)
     best = solve(problem)
     assert best.edges == (expected[0][1] if expected else ())
     assert best.has_path == bool(expected)
@@ -228,11 +228,11 @@ def test_paths_may_be_left_out_by_their_beginnings(solver: str) -> None:
         unwanted = {edge for edge in range(len(problem.edges)) if edge % 3 == 0}
         ranked = [edges for _, edges in ranking(problem)]
         expected = [edges for edges in ranked if not unwanted & set(edges)]
-        found = k_best(problem, 4, solver, skip=lambda edges, unwanted=unwanted: bool(unwanted & set(edges)))  # type: ignore[misc]
+        best_paths = k_best(problem, 4, solver, skip=lambda edges, unwanted=unwanted: bool(unwanted & set(edges)))  # type: ignore[misc]
         objectives = [solvers.objective_of(problem, edges) for edges in expected[:4]]
-        assert [one.objective for one in found] == pytest.approx(objectives)
-        assert all(not unwanted & set(one.edges) for one in found)
+        assert [solution.objective for solution in best_paths] == pytest.approx(objectives)
+        assert all(not unwanted & set(solution.edges) for solution in best_paths)
         if solver == "labelling":
-            assert [one.edges for one in found] == expected[:4]
+            assert [solution.edges for solution in best_paths] == expected[:4]
         met += expected[:4] != ranked[:4]
     assert met > 20

@@ -117,7 +117,7 @@ def compact_state(board: str) -> str:
     """A state of the chat prompts as the bundled LM reads it."""
     fields = dict(line.rstrip(".").split(": ", maxsplit=1) for line in board.splitlines() if ": " in line)
     rows, columns = re.findall(r"\d+", fields["Board"])
-    box, goal = (next(fields[name] for name in (one, many) if name in fields) for one, many in _NAMES)
+    box, goal = (next(fields[name] for name in (text, many) if name in fields) for text, many in _NAMES)
     walls = fields["Inner walls"]
     return compact.text(
         f"size: {rows}x{columns} wall: {walls} player: {fields['Player']} box: {box} goal: {goal}".split()

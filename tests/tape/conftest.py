@@ -22,9 +22,9 @@ Keep = Callable[[str, Mapping[str, object]], None]
 @pytest.fixture
 def time_up(monkeypatch: pytest.MonkeyPatch) -> TimeUp:
     """The episodes of this test have deadlines that pass when this is called."""
-    found = TimeUp()
-    monkeypatch.setattr("tape.agents.base.Deadline", found.deadline)
-    return found
+    result = TimeUp()
+    monkeypatch.setattr("tape.agents.base.Deadline", result.deadline)
+    return result
 
 
 @pytest.fixture

@@ -55,8 +55,8 @@ class Loader:
     def made(self, folder: Path) -> tuple[Path, list[Path]]:
         """What is read, and the files to change."""
         file = self.make(folder)
-        found = sorted(path for path in folder.glob(self.pattern) if path.is_file()) if file is None else [file]
-        return file or folder, found
+        paths = sorted(path for path in folder.glob(self.pattern) if path.is_file()) if file is None else [file]
+        return file or folder, paths
 
 
 def tries(loaders: Mapping[str, Loader], name: str, total: int) -> int:

@@ -156,8 +156,8 @@ def _solve(file: Path) -> int:
 
 
 def _trajectory_checked(file: Path) -> object:
-    found = CertifiedTrajectory.load(file)
-    return revalidate(found), checked(found)
+    content = CertifiedTrajectory.load(file)
+    return revalidate(content), checked(content)
 
 
 def _played(file: Path) -> object:

@@ -46,7 +46,7 @@ def readings(text: str) -> Iterator[str]:
     """What a patient reader makes of a text."""
     for _ in range(5):
         yield text
-        text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+        text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
         text = unquote(text.replace("\\/", "/"))
 
 

@@ -27,13 +27,13 @@ def test_a_whole_object_is_read_however_it_is_indented(data: dict[str, Any], ind
 @given(OBJECTS, st.data(), st.none() | st.just(2))
 def test_of_a_cut_object_the_beginning_is_read(data: dict[str, Any], draw: st.DataObject, indent: int | None) -> None:
     text = json.dumps(data, indent=indent)
-    found, whole = fields_of(text[: draw.draw(st.integers(0, len(text) - 1))])
+    fields, whole = fields_of(text[: draw.draw(st.integers(0, len(text) - 1))])
     assert not whole
-    assert [*found] == [*data][: len(found)]
-    for name, value in found.items():
+    assert [*fields] == [*data][: len(fields)]
+    for name, value in fields.items():
         given = data[name]
         # Of the last list some first items may be there; every other value is whole.
-        assert value == given or (isinstance(given, list) and value == given[: len(value)] and name == [*found][-1])
+        assert value == given or (isinstance(given, list) and value == given[: len(value)] and name == [*fields][-1])
 
 
 @pytest.mark.parametrize(

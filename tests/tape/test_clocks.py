@@ -38,9 +38,9 @@ class Leaping:
 @pytest.fixture
 def monotonic(monkeypatch: pytest.MonkeyPatch) -> Leaping:
     """Leaps when a test sets it ahead; loops, deadlines and approvals read it."""
-    found = Leaping()
-    monkeypatch.setattr(time, "monotonic", found)
-    return found
+    result = Leaping()
+    monkeypatch.setattr(time, "monotonic", result)
+    return result
 
 
 @pytest.fixture
@@ -157,8 +157,8 @@ def test_a_run_with_impossible_times_can_be_exported(
     events.append(FinishedEvent(result=last.result | {"wall_seconds": seconds}))
     trace = write_trace(tmp_path / "one.jsonl", events)
     os.utime(trace, (date, date))
-    for one in open_run(trace).episodes():
-        assert all(0 <= first <= second < 2**63 for first, second in pairwise(one.times))
+    for finished_episode in open_run(trace).episodes():
+        assert all(0 <= first <= second < 2**63 for first, second in pairwise(finished_episode.times))
     pytest.importorskip("inspect_ai")
     assert main(["export", str(trace), "--to", "inspect", "--out", str(tmp_path / "log.eval")]) == 0
     assert "Traceback" not in capsys.readouterr().err

@@ -59,15 +59,15 @@ STATE = ROOM.start
 PARSERS: dict[str, Callable[[str], object]] = {}
 
 
-def _add(name: str, found: PromptFormat, state: State, actions: Sequence[Action], *, unasked: bool = False) -> None:
+def _add(name: str, layout: PromptFormat, state: State, actions: Sequence[Action], *, unasked: bool = False) -> None:
     """Every reader of a format that answers are asked for, or all that it has."""
-    PARSERS[f"{name} plan"] = partial(found.read_plan, state)
-    PARSERS[f"{name} act"] = partial(found.read_act, state)
-    if unasked or found.rollout_request(state, actions) is not None:
-        PARSERS[f"{name} rollout"] = partial(found.read_rollout, state, actions)
-        PARSERS[f"{name} next"] = partial(found.read_next, state)
-    if type(found).read_project is not PromptFormat.read_project:
-        PARSERS[f"{name} project"] = partial(found.read_project, state)
+    PARSERS[f"{name} plan"] = partial(layout.read_plan, state)
+    PARSERS[f"{name} act"] = partial(layout.read_act, state)
+    if unasked or layout.rollout_request(state, actions) is not None:
+        PARSERS[f"{name} rollout"] = partial(layout.read_rollout, state, actions)
+        PARSERS[f"{name} next"] = partial(layout.read_next, state)
+    if type(layout).read_project is not PromptFormat.read_project:
+        PARSERS[f"{name} project"] = partial(layout.read_project, state)
 
 
 _add("compact", COMPACT, STATE, "UD", unasked=True)

@@ -60,8 +60,8 @@ def loaded(code: str) -> set[str]:
     ids=["help", "import", "a plan graph without any LM", "answers of a bundled model"],
 )
 def test_what_is_not_used_is_not_loaded(code: str, without: set[str]) -> None:
-    found = loaded(code)
-    assert not [name for name in without if name in found or any(one.startswith(f"{name}.") for one in found)]
+    texts = loaded(code)
+    assert not [name for name in without if name in texts or any(text.startswith(f"{name}.") for text in texts)]
 
 
 @pytest.mark.parametrize(
@@ -70,27 +70,27 @@ def test_what_is_not_used_is_not_loaded(code: str, without: set[str]) -> None:
     ids=["imported", "solving"],
 )
 def test_the_solvers_need_numpy_alone(code: str) -> None:
-    found = {name.partition(".")[0] for name in loaded(code) - loaded("")}
-    assert "solvers" in found
-    assert found - sys.stdlib_module_names <= {"solvers", "numpy"}
+    texts = {name.partition(".")[0] for name in loaded(code) - loaded("")}
+    assert "solvers" in texts
+    assert texts - sys.stdlib_module_names <= {"solvers", "numpy"}
 
 
 @pytest.mark.slow
 def test_a_plain_episode_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     command = ["run", "sokoban", "--levels", "easy", "--limit", "1", "--model", "bundled:nano-750", "--quiet"]
     command += ["--out", str(tmp_path / "run")]
-    found = loaded(f"from tape.cli import main\nassert main({command!r}) == 0")
-    assert "tape.engine.loop" in found
+    texts = loaded(f"from tape.cli import main\nassert main({command!r}) == 0")
+    assert "tape.engine.loop" in texts
     without = {*EXTRA, *COMPILING, *CLIENTS, *SOLVERS}
-    assert not [name for name in found if name.startswith(tuple(f"{one}." for one in without)) or name in without]
+    assert not [name for name in texts if name.startswith(tuple(f"{text}." for text in without)) or name in without]
 
 
 @pytest.mark.parametrize(
     "environment", ["alfworld", "gsm_hard", "musique", "scienceworld", "sokoban", "tool_chains", "travelplanner"]
 )
 def test_environments_load_no_method(environment: str) -> None:
-    found = loaded(f"import envs.{environment}.plugin, envs.{environment}.environment")
-    assert not [name for name in found if name.startswith(EXTRA)]
+    texts = loaded(f"import envs.{environment}.plugin, envs.{environment}.environment")
+    assert not [name for name in texts if name.startswith(EXTRA)]
 
 
 def test_public_names_resolve_and_unknown_ones_are_attribute_errors() -> None:

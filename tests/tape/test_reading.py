@@ -184,9 +184,9 @@ def test_changed_texts_are_read_or_refused_as_the_standard_library_does() -> Non
     for _ in range(300):
         changed = mutated(rng, valid)
         try:
-            found = parse_json(changed, "here")
+            result = parse_json(changed, "here")
         except DataError:
             continue
         read += 1
-        assert found == json.loads(changed)
+        assert result == json.loads(changed)
     assert 50 < read < 300

@@ -60,10 +60,10 @@ def test_nothing_to_resample_or_to_compare() -> None:
     assert all(map(math.isnan, clustered([], [])))
     with pytest.raises(ValueError, match="2 values but 1 clusters"):
         clustered([1, 2], ["a"])
-    found = paired({("a", 0): 1}, {("a", 1): 1})
-    assert (found.n, found.levels) == (0, 0)
-    assert math.isnan(found.difference)
-    assert math.isnan(found.low)
+    result = paired({("a", 0): 1}, {("a", 1): 1})
+    assert (result.n, result.levels) == (0, 0)
+    assert math.isnan(result.difference)
+    assert math.isnan(result.low)
 
 
 def test_the_method_follows_the_repeats() -> None:
@@ -91,19 +91,19 @@ def test_a_success_interval_holds_the_rate_and_is_never_a_point(sample: list) ->
 def test_paired_differences_of_known_pairs() -> None:
     ours = {("a", 0): 1, ("a", 1): 1, ("b", 0): 0, ("c", 0): 1, ("only here", 0): 1}
     theirs = {("a", 0): 0, ("a", 1): 1, ("b", 0): 1, ("c", 0): 0, ("only there", 0): 1}
-    found = paired(ours, theirs)
-    assert (found.n, found.levels, found.wins, found.losses, found.difference) == (4, 3, 2, 1, 0.25)
-    assert (found.low, found.high) == clustered([1, 0, -1, 1], ["a", "a", "b", "c"])
+    result = paired(ours, theirs)
+    assert (result.n, result.levels, result.wins, result.losses, result.difference) == (4, 3, 2, 1, 0.25)
+    assert (result.low, result.high) == clustered([1, 0, -1, 1], ["a", "a", "b", "c"])
 
 
 @given(CELLS, CELLS)
 def test_a_paired_difference_is_the_negative_of_its_reverse(a: dict, b: dict) -> None:
-    one, other = paired(a, b), paired(b, a)
-    assert (one.n, one.wins, one.losses) == (other.n, other.losses, other.wins)
-    if one.n:
-        assert one.difference == -other.difference
-        assert -1 <= one.low <= one.difference <= one.high <= 1
-        assert one.low == pytest.approx(-other.high, abs=0.05), "but for the resampling"
+    item, other = paired(a, b), paired(b, a)
+    assert (item.n, item.wins, item.losses) == (other.n, other.losses, other.wins)
+    if item.n:
+        assert item.difference == -other.difference
+        assert -1 <= item.low <= item.difference <= item.high <= 1
+        assert item.low == pytest.approx(-other.high, abs=0.05), "but for the resampling"
     same = paired(a, a)
     assert not a or (same.difference, same.wins, same.losses) == (0, 0, 0)
     assert not a or same.low == -same.high < 0, "and is not known to be equal for certain"
@@ -111,11 +111,11 @@ def test_a_paired_difference_is_the_negative_of_its_reverse(a: dict, b: dict) ->
 
 def test_paired_without_spread_is_not_certain() -> None:
     # One level that was won twice proves little.
-    one = paired({("a", 0): 1, ("a", 1): 1}, {("a", 0): 0, ("a", 1): 0})
-    assert (one.difference, one.high) == (1, 1)
-    assert one.low == wilson(1, 1)[0] < 0.25
+    item = paired({("a", 0): 1, ("a", 1): 1}, {("a", 0): 0, ("a", 1): 0})
+    assert (item.difference, item.high) == (1, 1)
+    assert item.low == wilson(1, 1)[0] < 0.25
     lost = paired({("a", 0): 0}, {("a", 0): 1})
-    assert (lost.low, lost.high) == (-1, -one.low)
+    assert (lost.low, lost.high) == (-1, -item.low)
 
 
 def test_the_exact_sign_test() -> None:
@@ -128,9 +128,9 @@ def test_the_exact_sign_test() -> None:
 def test_a_handful_of_levels_does_not_show_that_one_is_better(better: int, shown: bool) -> None:
     ours = {(str(level), repeat): 1.0 for level in range(200) for repeat in range(3)}
     theirs = {key: 0.0 if int(key[0]) < better and key[1] == 0 else 1.0 for key in ours}
-    found = paired(ours, theirs)
-    assert found.low > 0
-    assert (found.above, found.below) == (shown, False)
+    result = paired(ours, theirs)
+    assert result.low > 0
+    assert (result.above, result.below) == (shown, False)
     assert (paired(theirs, ours).above, paired(theirs, ours).below) == (False, shown)
 
 

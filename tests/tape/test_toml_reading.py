@@ -43,11 +43,11 @@ def by_parsing(text: str, path: Sequence[str | int]) -> int:
     best, line, begun = 0, 1, 0
     for number in range(1, len(lines) + 1):
         try:
-            found = followed(tomllib.loads("\n".join(lines[:number])), path)
+            index = followed(tomllib.loads("\n".join(lines[:number])), path)
         except tomllib.TOMLDecodeError:
             continue
-        if found > best:
-            best = found
+        if index > best:
+            best = index
             line = next(i for i in range(begun, number) if lines[i].strip() and lines[i].strip()[0] != "#") + 1
         begun = number
     return line

@@ -68,29 +68,29 @@ def ledger(values: Values) -> str:
     moments, refused = values["moments"], values["refused"]
     left, top, row = 100.0, 46.0, 72.0
     step = (_WIDE - left) / len(moments)
-    most = max(one.amount for _, _, balances in moments for one in balances)
+    most = max(entry.amount for _, _, balances in moments for entry in balances)
     scale = (step - 24) / most
-    for i, one in enumerate(moments[0][2]):
-        account = one.cap.account
+    for i, item in enumerate(moments[0][2]):
+        account = item.cap.account
         y = top + i * row
         depth = account.count("/")
         picture.text(depth * 12, y + 17, f"{'└ ' * depth}{account.rpartition('/')[2]}", "head")
-        picture.text(depth * 12, y + 32, f"cap {in_units('usd', one.amount)}", "soft")
+        picture.text(depth * 12, y + 32, f"cap {in_units('usd', item.amount)}", "soft")
     for i, (now, what, balances) in enumerate(moments):
         x = left + i * step
         picture.text(x, 10, f"{now:%d %b, %H:%M}", "head")
         picture.text(x, 27, what, "word")
-        for j, one in enumerate(balances):
-            y, spent, both = top + j * row, one.spent * scale, (one.spent + one.held) * scale
-            picture.box(x, y, one.amount * scale, 22, "free")
+        for j, balance in enumerate(balances):
+            y, spent, both = top + j * row, balance.spent * scale, (balance.spent + balance.held) * scale
+            picture.box(x, y, balance.amount * scale, 22, "free")
             picture.box(x, y, spent, 22, "spent")
             picture.box(x + spent, y, both - spent, 22, "held")
-            if i == 0 and one.cap.account == refused.account:
+            if i == 0 and balance.cap.account == refused.account:
                 asked = refused.cap_needed - refused.amount + refused.left
                 picture.box(x + both, y - 3, asked * scale, 28, "asked")
-            taken = [(one.spent, "spent"), (one.held, "held")]
+            taken = [(balance.spent, "spent"), (balance.held, "held")]
             words = ", ".join(f"{in_units('usd', count)} {name}" for count, name in taken if count)
-            for line, text in enumerate(filter(None, (words, f"{in_units('usd', one.left)} left"))):
+            for line, text in enumerate(filter(None, (words, f"{in_units('usd', balance.left)} left"))):
                 picture.text(x, y + 37 + 14 * line, text, "soft")
     y = top + len(moments[0][2]) * row + 12
     picture.box(0, y - 10, 22, 14, "asked")
@@ -139,12 +139,12 @@ def _place(moment: int, node: int) -> tuple[float, float]:
 
 def _moves(net: Net) -> set[tuple[int, int]]:
     """The step and the edge of each arc."""
-    moments, found = {net.source: 0}, set[tuple[int, int]]()
+    moments, pairs = {net.source: 0}, set[tuple[int, int]]()
     for tail, head, edge in zip(net.tails, net.heads, net.ids, strict=True):
         if edge != END:
             moments[head] = moments[tail] + 1
-            found.add((moments[tail], edge))
-    return found
+            pairs.add((moments[tail], edge))
+    return pairs
 
 
 Arrow = tuple[tuple[float, float], tuple[float, float], str, str]
@@ -153,7 +153,7 @@ Arrow = tuple[tuple[float, float], tuple[float, float], str, str]
 
 def _arrows(picture: Picture, arrows: Sequence[Arrow]) -> None:
     """Arrows between states, those of the path and then all labels on top."""
-    for (x, y), (to_x, to_y), _, name in sorted(arrows, key=lambda one: "strong" in one[3]):
+    for (x, y), (to_x, to_y), _, name in sorted(arrows, key=lambda pair: "strong" in pair[3]):
         cut = 11 / ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
         line = [(x + (to_x - x) * cut, y + (to_y - y) * cut), (to_x - (to_x - x) * cut, to_y - (to_y - y) * cut)]
         picture.line(line, name, "strong" if "strong" in name else "plain")
@@ -262,8 +262,8 @@ def _aec(events: Sequence[Event]) -> Iterator[Card]:
             case QueriedEvent():
                 query = [event.predicate.partition(", ")[2].rstrip(")"), *event.actions]
             case VerifiedEvent() if query:
-                found = "it is here" if event.accepted else "not here: path refused"
-                yield f"query {query[0]}", [*query[1:], found], "" if event.accepted else "bad"
+                name = "it is here" if event.accepted else "not here: path refused"
+                yield f"query {query[0]}", [*query[1:], name], "" if event.accepted else "bad"
                 query = []
             case CommittedEvent():
                 yield "commit", [*event.actions, f"{len(event.evidence)} facts as evidence"], "good"

@@ -30,7 +30,7 @@ def _names(name: str) -> str:
     page = PUBLIC[name]
     parts = [f"# {page.title}\n\n{page.about}\n"]
     for module, names in page.names.items():
-        parts += [f"::: {identifier(module, one)}\n" for one in names]
+        parts += [f"::: {identifier(module, text)}\n" for text in names]
     return "\n".join(parts)
 
 
@@ -44,7 +44,7 @@ def _overview() -> str:
     lines = ["# Public names\n", "What is not listed here is private and may change without notice.\n"]
     lines += ["| page | for | names |", "|---|---|---|"]
     for name, page in PUBLIC.items():
-        names = ", ".join(f"`{one}`" for listed in page.names.values() for one in listed)
+        names = ", ".join(f"`{text}`" for listed in page.names.values() for text in listed)
         lines.append(f"| [{page.title}]({name}.md) | {page.about} | {names} |")
     return "\n".join([*lines, ""])
 
@@ -74,14 +74,14 @@ def _command_line() -> str:
 
 def parser_of(command: str) -> argparse.ArgumentParser:
     """The parser that a command makes of its arguments."""
-    found: list[argparse.ArgumentParser] = []
+    parsers: list[argparse.ArgumentParser] = []
 
     plain = argparse.ArgumentParser.parse_known_args
 
     def parse(self: argparse.ArgumentParser, *given: Any, **named: Any) -> Any:
         if not self.add_help:
             return plain(self, *given, **named)  # a look ahead, for the name of the environment
-        found.append(self)
+        parsers.append(self)
         raise _Parsed
 
     module = importlib.import_module(f"tape.cli.{command}")
@@ -91,7 +91,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         contextlib.suppress(_Parsed),
     ):
         module.main([EXAMPLE] if command == "run" else [])
-    return found[-1]
+    return parsers[-1]
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:

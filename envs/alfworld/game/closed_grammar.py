@@ -84,10 +84,10 @@ def _parts(text: str, where: str) -> Iterator[tuple[str, str, str]]:
     """Blocks of rules and the texts of actions, in order: the kind of part, the action in lower case, the content."""
     at = 0
     while at < len(text):
-        if found := _GRAMMAR.match(text, at):
-            yield "grammar", "", found[1]
-        elif found := _ACTION.match(text, at):
-            name, inside = found[1].lower(), found.end()
+        if match := _GRAMMAR.match(text, at):
+            yield "grammar", "", match[1]
+        elif match := _ACTION.match(text, at):
+            name, inside = match[1].lower(), match.end()
             while True:
                 if field := _FIELD.match(text, inside):
                     yield field[1], name, field[2]
@@ -96,19 +96,21 @@ def _parts(text: str, where: str) -> Iterator[tuple[str, str, str]]:
                 else:
                     break
                 inside = field.end()
-            found = _END.match(text, inside)
-        if not found:
+            match = _END.match(text, inside)
+        if not match:
             line = text.count("\n", 0, at) + 1
             raise GameError(
                 f"{where}, line {line}: {text[at : at + 40].strip()!r} begins neither `grammar` nor a whole `action`"
             )
-        at = found.end()
+        at = match.end()
 
 
 def _rules(block: str, where: str) -> dict[str, list[str]]:
     """The right-hand sides of a block by symbol, all of them checked."""
-    found = shaped(parse_json(block, where, error=GameError), dict[str, list[dict[str, str]]], where, error=GameError)
-    for name, rules in found.items():
+    mappings = shaped(
+        parse_json(block, where, error=GameError), dict[str, list[dict[str, str]]], where, error=GameError
+    )
+    for name, rules in mappings.items():
         for rule in rules:
             if "rhs" not in rule or set(rule) - {"rhs", "condition"}:
                 fields = short(", ".join(rule))
@@ -116,22 +118,22 @@ def _rules(block: str, where: str) -> dict[str, list[str]]:
             _check_text(rule["rhs"], f"{where}, {short(name)}")
             if rule.get("condition"):
                 _check_query(rule["condition"], f"{where}, {short(name)}")
-    return {name: [rule["rhs"] for rule in rules] for name, rules in found.items()}
+    return {name: [rule["rhs"] for rule in rules] for name, rules in mappings.items()}
 
 
 def _check_text(text: str, where: str) -> None:
     """Refuse a text with an expression of an unknown form: every brace has to open a known one."""
     at = text.find("{")
     while at >= 0:
-        found = _BRACES.match(text, at)
-        if found is None:
+        match = _BRACES.match(text, at)
+        if match is None:
             raise _refused(text[at:], where)
-        expression, query = found[1].strip(" "), found[2]
+        expression, query = match[1].strip(" "), match[2]
         if _SYMBOL.fullmatch(expression) is None:
             check_expression(expression, where)
         if query is not None:
             _check_query(query.strip(" "), where)
-        at = text.find("{", found.end())
+        at = text.find("{", match.end())
 
 
 def check_expression(expression: str, where: str) -> None:

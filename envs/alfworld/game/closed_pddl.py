@@ -199,7 +199,9 @@ def _read_action(part: Tree, rules: _Rules) -> None:
     extra = sum(len(_alternatives([each], where)) for each in conditions)
     if extra > _MOST_ALTERNATIVES:
         raise GameError(f"{where} has more than {_MOST_ALTERNATIVES} conditions of effects")
-    rules.actions[name] = [_Choice(_bound({**parameters, **one.variables}, where), one.facts) for one in choices]
+    rules.actions[name] = [
+        _Choice(_bound({**parameters, **choice.variables}, where), choice.facts) for choice in choices
+    ]
 
 
 def _short(part: Tree, where: str) -> Tree:
@@ -239,8 +241,8 @@ def _alternatives(parts: Tree, where: str) -> list[_Choice]:
         if head == "and":
             return joined([read(part, names) for part in _lists(rest, where, empty=True)])
         if head == "or":
-            found = [choice for part in _lists(rest, where) for choice in read(part, names)]
-            return found if len(found) <= _MOST_ALTERNATIVES else refuse()
+            outcome = [choice for part in _lists(rest, where) for choice in read(part, names)]
+            return outcome if len(outcome) <= _MOST_ALTERNATIVES else refuse()
         if head == "exists" and len(rest) == 2 and isinstance(rest[0], list) and isinstance(rest[1], list):
             # Equal names of different quantifiers are different variables.
             bound = _typed(rest[0], where)
@@ -260,8 +262,8 @@ def _alternatives(parts: Tree, where: str) -> list[_Choice]:
             if len(result) * len(choices) > _MOST_ALTERNATIVES:
                 refuse()
             result = [
-                _Choice({**one.variables, **other.variables}, one.facts + other.facts)
-                for one, other in product(result, choices)
+                _Choice({**item.variables, **other.variables}, item.facts + other.facts)
+                for item, other in product(result, choices)
             ]
         return result
 
@@ -327,7 +329,7 @@ class _Counter:
 
 def _typed(words_: Tree, where: str) -> dict[str, str]:
     """A list such as ``?a ?b - agent ?l - location`` as types by name; ``object`` where none is declared."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting: list[str] = []
     given = iter(words_)
     for word in given:
@@ -337,9 +339,9 @@ def _typed(words_: Tree, where: str) -> dict[str, str]:
         if kind is None:
             waiting.append(word)
         else:
-            found |= dict.fromkeys(waiting, kind)
+            texts |= dict.fromkeys(waiting, kind)
             waiting = []
-    return found | dict.fromkeys(waiting, "object")
+    return texts | dict.fromkeys(waiting, "object")
 
 
 def _bound(variables: dict[str, str], where: str) -> dict[str, str]:

@@ -99,11 +99,11 @@ class FastGrammar(textgen.ContextSensitiveGrammar):  # type: ignore[misc]
     def _bindings(self, given: str, scope: Scope, context: Mapping[str, Any]) -> list[Scope]:
         """One scope for every answer to a query."""
         infos = context["entity_infos"]
-        found = []
+        scopes = []
         for answer in context["state"].all_assignments(_query(given), scope.mapping):
             more = {placeholder.name: infos[variable.name] for placeholder, variable in answer.items()}
-            found.append(Scope({**scope.variables, **more}, {**scope.mapping, **answer}))
-        return found
+            scopes.append(Scope({**scope.variables, **more}, {**scope.mapping, **answer}))
+        return scopes
 
 
 def _listed(parts: list[tuple[Any, Scope]], scope: Scope) -> list[tuple[Any, Scope]]:
@@ -122,8 +122,8 @@ def _terms(expression: str) -> tuple[str, tuple[re.Match[str], ...]]:
     """An expression taken apart: how its terms are joined, and they. Nothing is ever evaluated as Python."""
     check_expression(expression.strip(" "), "the grammar of a game")
     joined = "+" if "+" in expression else " or "
-    found = [_TERM.fullmatch(part.strip()) for part in expression.split(joined)]
-    return joined, tuple(term for term in found if term is not None)
+    matches = [_TERM.fullmatch(part.strip()) for part in expression.split(joined)]
+    return joined, tuple(term for term in matches if term is not None)
 
 
 def _value(symbol: Any, scope: Scope) -> Any:

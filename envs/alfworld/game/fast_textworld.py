@@ -98,10 +98,10 @@ _ANY_TASK = "play"
 
 def _logic(domain: str, grammar: str) -> Any:
     """A game's logic. Games differ in the sentence of their task only, so the rest is parsed once for all of them."""
-    [*found] = _SENTENCE.finditer(grammar)
-    if len(found) != 1:
+    [*matches] = _SENTENCE.finditer(grammar)
+    if len(matches) != 1:
         return _parsed(domain, grammar)
-    [sentence] = found
+    [sentence] = matches
     shared = _parsed(domain, f"{grammar[: sentence.start()]}{_ANY_TASK}{grammar[sentence.end() :]}")
     logic = copy.copy(shared)
     logic.grammar = shared.grammar.with_text("task", f"Your task is to: {sentence[0]}.")
@@ -123,8 +123,8 @@ _KEPT = 64
 def _translate(domain: str, problem: str) -> Translation:
     """Translate a game, or take what is kept of it."""
     key = hashlib.sha256(f"{domain}\0{problem}".encode()).hexdigest()
-    found = _TRANSLATIONS.get(key)
-    if found is None:
+    value = _TRANSLATIONS.get(key)
+    if value is None:
         with _argv_kept():
             task, sas = fast_downward.pddl2sas(domain, problem)
         types = {o.name: o.type_name for o in task.objects}
@@ -135,11 +135,11 @@ def _translate(domain: str, problem: str) -> Translation:
         ]
         fluents = frozenset(effect.literal.predicate for action in task.actions for effect in action.effects)
         derived = frozenset(axiom.name for axiom in task.axioms)
-        found = Translation(sas.encode(), task, tuple(facts), types, fluents | derived)
+        value = Translation(sas.encode(), task, tuple(facts), types, fluents | derived)
         while len(_TRANSLATIONS) >= _KEPT:
             _TRANSLATIONS.pop(next(iter(_TRANSLATIONS)), None)
-        _TRANSLATIONS[key] = found
-    return found
+        _TRANSLATIONS[key] = value
+    return value
 
 
 _MOST_ASKED = 100_000
@@ -187,13 +187,13 @@ class FastState(pddl_logic.PddlState):  # type: ignore[misc]
         Raises:
             GameError: A sentence or the list of commands asks for more than any game's should.
         """
-        found = self._sorted.get(sig)
-        if found is None:
-            found = self._sorted[sig] = sorted(super().facts_with_signature(sig))
-        self.asked += len(found) + 1
+        facts = self._sorted.get(sig)
+        if facts is None:
+            facts = self._sorted[sig] = sorted(super().facts_with_signature(sig))
+        self.asked += len(facts) + 1
         if self.asked > _MOST_ASKED:
             raise GameError(f"the conditions of the grammar go through more than {_MOST_ASKED} facts in one step")
-        return found
+        return facts
 
     def add_fact(self, prop: Proposition) -> None:
         """Add a fact."""
@@ -300,10 +300,10 @@ class FastEnv(PddlEnv):  # type: ignore[misc]
     def _possible(self) -> dict[str, int]:
         """Commands to operators; as in TextWorld the first of a name, and the first of a command, are taken."""
         library = self.downward_lib
-        found = (fast_downward.Operator * library.get_applicable_operators_count())()
-        library.get_applicable_operators(found)
+        result = (fast_downward.Operator * library.get_applicable_operators_count())()
+        library.get_applicable_operators(result)
         commands: dict[str, int] = {}
-        for item in found:
+        for item in result:
             operator = self._operators.get(item.id)
             if operator is None:
                 operator = self._operators[item.id] = self._new(item)

@@ -65,10 +65,10 @@ class GameData:
         Raises:
             GameError: The grammar has none.
         """
-        found = _TASK.search(self.grammar)
-        if found is None:
+        match = _TASK.search(self.grammar)
+        if match is None:
             raise GameError(f"{self.source}: the grammar has no sentence 'Your task is to: ...'")
-        return found[1]
+        return match[1]
 
 
 def read_game_data(game: str | PathLike[str]) -> GameData:

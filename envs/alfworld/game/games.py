@@ -117,10 +117,10 @@ def _find(split: str, data: str | os.PathLike[str] | None) -> list[Path]:
     root = Path(os.path.expanduser(os.path.expandvars(given))).absolute()  # Path's raises where nobody has a home
     if not root.is_dir():
         raise AlfworldError(f"the games of {split} were looked for in {root}, which is no folder; {help_}")
-    found = sorted(root.rglob(GAME_FILE))
+    paths = sorted(root.rglob(GAME_FILE))
     # A folder of games outside the official folders is of whichever split is asked for.
-    there = {path: path.parents[2].name for path in found if path.parents[2].name in SPLITS}
-    wanted = [path for path in found if there.get(path, split) == split]
+    there = {path: path.parents[2].name for path in paths if path.parents[2].name in SPLITS}
+    wanted = [path for path in paths if there.get(path, split) == split]
     if not wanted:
         others = ", ".join(sorted(set(there.values()))) or f"no {GAME_FILE} at all"
         raise AlfworldError(f"there are no games of {split} in {root}, only {others}; {help_}")

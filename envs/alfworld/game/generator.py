@@ -54,14 +54,14 @@ def _furnish(rng: random.Random, room: str, size: float) -> tuple[Receptacle, ..
     for kind, (least, most) in FURNITURE[room].items():
         count = rng.randint(least, least + round((most - least) * size))
         names += [f"{kind} {number}" for number in range(1, count + 1)]
-    found: list[Receptacle] = []
+    receptacles: list[Receptacle] = []
     place = 0
     for name in sorted(names, key=name_order):
-        place += not found or rng.random() >= _SHARED_PLACE
+        place += not receptacles or rng.random() >= _SHARED_PLACE
         kind = kind_of(name)
         openable = kind in OPENABLE and (kind in ALWAYS_OPENABLE or rng.random() >= SOMETIMES_OPEN[kind])
-        found.append(Receptacle(name, openable, place))
-    return tuple(found)
+        receptacles.append(Receptacle(name, openable, place))
+    return tuple(receptacles)
 
 
 def _pose(rng: random.Random, task: str, room: str, here: Counter[str]) -> Goal | None:

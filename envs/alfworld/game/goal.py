@@ -84,10 +84,10 @@ def read_goal(text: str) -> Goal:
     wording = text.partition("Your task is to:")[2] or text
     sentence = " ".join(wording.strip().lower().rstrip(".").split())
     for task, pattern in _PATTERNS:
-        found = pattern.fullmatch(sentence)
-        if found is None:
+        match = pattern.fullmatch(sentence)
+        if match is None:
             continue
-        parts = found.groupdict()
+        parts = match.groupdict()
         named = task or _treated(parts["how"])
         if (parts["target"] in LAMPS) == (named == LOOK):
             return Goal(named, parts["thing"], parts["target"])

@@ -31,9 +31,9 @@ def parse_house(line: str, source: str) -> tuple[str, House]:
     Raises:
         GameError: It is no house; the message names the source.
     """
-    found = shaped(parse_json(line, source, error=GameError), _Line, source, error=GameError)
-    receptacles = tuple(Receptacle(name, openable == 1, place) for name, openable, place in found.receptacles)
-    return found.name, House(receptacles, found.inside, Goal(*found.goal))
+    result = shaped(parse_json(line, source, error=GameError), _Line, source, error=GameError)
+    receptacles = tuple(Receptacle(name, openable == 1, place) for name, openable, place in result.receptacles)
+    return result.name, House(receptacles, result.inside, Goal(*result.goal))
 
 
 @dataclass(frozen=True)

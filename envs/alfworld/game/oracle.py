@@ -122,13 +122,13 @@ def _sources(house: House) -> list[Delivery]:
         if kind_of(thing) == house.goal.thing and house.goal.thing not in LAMPS:
             where.setdefault(thing, []).append(receptacle)
     groups: dict[tuple[str, ...], int] = {}
-    found: list[Delivery] = []
+    deliveries: list[Delivery] = []
     for thing in sorted(where, key=name_order):
         group = tuple(sorted(where[thing]))
         groups[group] = groups.get(group, 0) + 1
         if groups[group] <= house.goal.count:
-            found += [(thing, receptacle) for receptacle in group]
-    return found
+            deliveries += [(thing, receptacle) for receptacle in group]
+    return deliveries
 
 
 class _Attempt:

@@ -63,17 +63,17 @@ def whole(text: str) -> bool:
     """Whether an answer is one of the sentences known here, to its end, so that nothing is missing."""
     answer = text.strip()
     for pattern in (ARRIVED, OPENED):
-        found = pattern.fullmatch(answer)
-        if found is not None:
-            return any(_matches(contents, found["rest"]) for _, contents in CONTENTS)
+        match = pattern.fullmatch(answer)
+        if match is not None:
+            return any(_matches(contents, match["rest"]) for _, contents in CONTENTS)
     patterns = (*_WHOLE, *(pattern for _, pattern in CONTENTS), *(pattern for pattern, _ in DESCRIBED))
     return answer == NOTHING or any(_matches(pattern, answer) for pattern in patterns)
 
 
 def _matches(pattern: re.Pattern[str], answer: str) -> bool:
     """Whether a text is such a sentence, and what it lists is a list."""
-    found = pattern.fullmatch(answer)
-    return found is not None and ("seen" not in pattern.groupindex or items(found["seen"] or "nothing") is not None)
+    match = pattern.fullmatch(answer)
+    return match is not None and ("seen" not in pattern.groupindex or items(match["seen"] or "nothing") is not None)
 
 
 class Faced(NamedTuple):
@@ -94,18 +94,18 @@ def items(listed: str) -> tuple[str, ...] | None:
         return ()
     names = []
     for part in _parts(listed) or ("",):
-        found = _ITEM.fullmatch(part)
-        if found is None:
+        match = _ITEM.fullmatch(part)
+        if match is None:
             return None
-        names.append(found["name"])
+        names.append(match["name"])
     return tuple(names) if len(set(names)) == len(names) else None
 
 
 def faced(listed: str) -> tuple[Faced, ...] | None:
     """The receptacles that a ``look`` lists, and whether each is open; None if malformed."""
-    found = [_FACED.fullmatch(part) for part in _parts(listed) or ("",)]
-    whole = [match for match in found if match is not None]
-    return tuple(Faced(match["name"], match["state"]) for match in whole) if len(whole) == len(found) else None
+    matches = [_FACED.fullmatch(part) for part in _parts(listed) or ("",)]
+    whole = [match for match in matches if match is not None]
+    return tuple(Faced(match["name"], match["state"]) for match in whole) if len(whole) == len(matches) else None
 
 
 def _parts(listed: str) -> list[str] | None:

@@ -182,13 +182,13 @@ def _engines() -> ModuleType:
 def _proven(versions: frozenset[str]) -> bool:
     """Whether the accelerated engine was compared with this version of TextWorld; warns once if not."""
     try:
-        found = version("textworld")
+        name = version("textworld")
     except PackageNotFoundError:
-        found = "of unknown version"
-    if found in versions:
+        name = "of unknown version"
+    if name in versions:
         return True
     warnings.warn(
-        f"TextWorld {found} is installed; its faster use was proven for {', '.join(sorted(versions))} only, so games "
+        f"TextWorld {name} is installed; its faster use was proven for {', '.join(sorted(versions))} only, so games "
         "are played at its own 10 to 40 steps a second",
         RuntimeWarning,
         stacklevel=4,

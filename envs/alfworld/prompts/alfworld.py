@@ -183,14 +183,14 @@ class AlfworldFormat(PlaceBeliefs):
         """``<where> apple ->`` by kind, over the places not looked into; what each option says is true."""
         here = as_state(state)
         open_places = {receptacle_word(place): place for place in rules.unsearched(here)}
-        found: list[tuple[Request, Mapping[str, Predicate]]] = []
+        requests: list[tuple[Request, Mapping[str, Predicate]]] = []
         for kind in dict.fromkeys(p.args[0] for p in predicates if p.name == "in"):
             options = {f"{word} ": Predicate("in", (kind, place)) for word, place in open_places.items()}
             if options:
                 prompt = self._prompt(state, [WHERE, kind, ARROW])
                 request = Request(prompt, max_tokens=2, constraint=OneOf(tuple(options)), role="predict")
-                found.append((request, options))
-        return found
+                requests.append((request, options))
+        return requests
 
     def shut_request(self, state: Knowledge, place: str) -> Request:
         """``<shut> cabinet3 ->``: yes or no."""

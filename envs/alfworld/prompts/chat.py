@@ -258,14 +258,14 @@ class AlfworldChatFormat(PlaceBeliefs):
         """Ask for the likeliest place of a kind among those not looked into; what each option says is true."""
         here = as_state(state)
         places = rules.unsearched(here)
-        found: list[tuple[Request, Mapping[str, Predicate]]] = []
+        requests: list[tuple[Request, Mapping[str, Predicate]]] = []
         for kind in dict.fromkeys(p.args[0] for p in predicates if p.name == "in"):
             if places:
                 options = {place: Predicate("in", (kind, place)) for place in places}
                 ask = f"In which place not looked into is the {kind} most likely? Answer with the name of the place."
                 prompt = self._messages("predict", here, ask)
-                found.append((Request(prompt, 8, constraint=OneOf(places), role="predict"), options))
-        return found
+                requests.append((Request(prompt, 8, constraint=OneOf(places), role="predict"), options))
+        return requests
 
     def shut_request(self, state: Knowledge, place: str) -> Request:
         """Ask for yes or no."""

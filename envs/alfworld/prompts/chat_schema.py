@@ -125,7 +125,7 @@ def results(command: AlfworldCommand, *, status: str = "", sure: bool = False, n
     done, known = DONE[command.verb], SHUT if status == KEPT else status
     results = [done]
     if command.verb == "go":
-        results = [f"{done}, {word}" for word, found in IS.items() if known in ("", found)]
+        results = [f"{done}, {word}" for word, name in IS.items() if known in ("", name)]
     results = [] if none else results
     if not (sure and results):
         results = [*results, NOTHING]

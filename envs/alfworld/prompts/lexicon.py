@@ -126,19 +126,19 @@ def command_words(command: AlfworldCommand) -> list[str]:
 
 def read_commands(words: Sequence[str]) -> tuple[list[AlfworldCommand], bool]:
     """The commands that words stand for, up to the first that is none; and whether that was all of them."""
-    found: list[AlfworldCommand] = []
+    commands: list[AlfworldCommand] = []
     i = 0
     while i < len(words):
         verb = words[i]
         shape = {"go": "p", "open": "p", "close": "p", "use": "t"}.get(verb, "tp" if verb in VERBS else "")
         parts = words[i + 1 : i + 1 + len(shape)]
         if not shape or len(parts) < len(shape) or not all(map(_fits, shape, parts)):
-            return found, False
+            return commands, False
         thing = parts[0] if shape[0] == "t" else ""
         place = receptacle_name(parts[-1]) if shape[-1] == "p" else ""
-        found.append(AlfworldCommand(verb, place, thing))
+        commands.append(AlfworldCommand(verb, place, thing))
         i += 1 + len(shape)
-    return found, True
+    return commands, True
 
 
 def _fits(shape: str, word: str) -> bool:

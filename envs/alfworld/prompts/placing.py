@@ -35,14 +35,14 @@ class PlaceBeliefs(PromptFormat):
 
 def placed(state: Knowledge, commands: Sequence[AlfworldCommand]) -> list[AlfworldCommand]:
     """With the place of every lamp that is used, and without going to where one is."""
-    at, found = state.at, []
+    at, alfworld_commands = state.at, []
     for command in commands:
         if command.verb == "go":
             if command.place in at:
                 continue
             at = state.layout.reached_with(command.place)
-        found.append(with_place(state, command, at))
-    return found
+        alfworld_commands.append(with_place(state, command, at))
+    return alfworld_commands
 
 
 def with_place(state: Knowledge, command: AlfworldCommand, at: tuple[str, ...]) -> AlfworldCommand:

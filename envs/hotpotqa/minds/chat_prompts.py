@@ -58,8 +58,8 @@ class AnsweredHop(BaseModel):
 @lru_cache(maxsize=8)
 def _sub_questions(count: int) -> type[BaseModel]:
     """So many sub-questions, by number."""
-    one: Any = (str, Field(min_length=1, max_length=LONGEST_QUESTION))
-    return create_model("SubQuestions", __config__=_STRICT, **{str(number): one for number in range(1, count + 1)})
+    value: Any = (str, Field(min_length=1, max_length=LONGEST_QUESTION))
+    return create_model("SubQuestions", __config__=_STRICT, **{str(number): value for number in range(1, count + 1)})
 
 
 @lru_cache(maxsize=64)
@@ -203,9 +203,9 @@ def read_find(task: HopTask, text: str) -> Find:
     Raises:
         InvalidOutputError: It cannot be read.
     """
-    found: Any = parsed(finding_model(tuple(passage.title for passage in shown(task.paragraphs))), text)
-    answer = found.answer.strip()
-    return Find(task.hop, answer or NOT_FOUND, found.title.strip(), answer)
+    value: Any = parsed(finding_model(tuple(passage.title for passage in shown(task.paragraphs))), text)
+    answer = value.answer.strip()
+    return Find(task.hop, answer or NOT_FOUND, value.title.strip(), answer)
 
 
 def query_request(task: HopTask, guess: bool = False) -> Request:

@@ -85,11 +85,11 @@ def misread(rng: random.Random, kind: str, task: HopTask, right: Find, passage: 
     parsed = parse_query(task.sub_question)
     assert parsed is not None, "it has been read"
     stated = [(other.title, read(query_text(parsed[0], other.title), [other])) for other in task.paragraphs]
-    wrongs = [(title, found) for title, found in stated if found is not None and title != passage.title]
+    wrongs = [(title, result) for title, result in stated if result is not None and title != passage.title]
     if not wrongs:
         return right
-    title, found = rng.choice(wrongs)
-    return Find(right.hop, str(found), title, str(found))
+    title, text = rng.choice(wrongs)
+    return Find(right.hop, str(text), title, str(text))
 
 
 class ScriptedVerifier:

@@ -75,10 +75,10 @@ class ChatQaFormat(PromptFormat):
         steps: list[Any] = []
         for item in items if isinstance(items, list) else []:
             try:
-                one: Any = model.model_validate({"thought": "", "steps": [item]})
+                value: Any = model.model_validate({"thought": "", "steps": [item]})
             except ValidationError:
                 break
-            steps += one.steps
+            steps += value.steps
         return steps[: schema.MOST_ACTIONS]
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:

@@ -126,6 +126,6 @@ def as_actions(steps: Sequence[Any], done: int) -> list[Parsed]:
     """What steps do, where so many hops have a finding already."""
     actions: list[Parsed] = []
     for step in steps:
-        found = sum(isinstance(action, Find) for action in actions)
-        actions.append(as_action(step, done + found + 1))
+        index = sum(isinstance(action, Find) for action in actions)
+        actions.append(as_action(step, done + index + 1))
     return actions

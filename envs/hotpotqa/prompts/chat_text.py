@@ -49,13 +49,13 @@ def described(
 ) -> str:
     """A state in words; the paragraphs come first, as they change least."""
     text = cut("\n".join(f"[{p.title}] {p.text}" for p in passages), LONGEST_PARAGRAPHS)
-    found = "\n".join(f"#{c.hop} {c.sub} {c.finding} [{c.title}]" for c in state.claims)
+    name = "\n".join(f"#{c.hop} {c.sub} {c.finding} [{c.title}]" for c in state.claims)
     left = ", ".join(in_units(kind, count) for kind, count in (remaining or {}).items())
     parts = [
         f"Paragraphs:\n{text}" if text else "Paragraphs: none yet" if searches else "",
         f"Question: {state.question}",
         f"Searched so far: {cut('; '.join(state.queries), LONGEST_LIST)}" if state.queries else "",
-        f"Found so far:\n{cut(found, LONGEST_LIST)}" if found else "",
+        f"Found so far:\n{cut(name, LONGEST_LIST)}" if name else "",
         f"The answer that stands: {cut(state.answer, LONGEST_LINE)}" if state.answer else "",
         f"Refused: {cut(state.note, LONGEST_LINE)}" if state.note else "",
         f"Left of the budget: {left}" if left else "",
@@ -92,7 +92,7 @@ def _written(thought: str, **more: object) -> str:
 def examples(role: str, searches: bool) -> tuple[tuple[str, str], ...]:
     """Worked examples of a role: questions and their answers."""
     state, passages = _state(searches)
-    first, second = (as_step(found, _QUOTES[found]) for found in (_FIRST, _SECOND))
+    first, second = (as_step(match, _QUOTES[match]) for match in (_FIRST, _SECOND))
     text = described(state, passages, {"steps": 9}, searches)
     if role == "plan":
         steps = [first, as_step(ParagraphSearch("Ingrid Lund born"))] if searches else [first, second]

@@ -53,7 +53,7 @@ class ScienceErrorRates:
             ConfigError: There is no such option, or it is out of range.
         """
         given = dict(parse_qsl(query, keep_blank_values=True))
-        known = [one.name for one in fields(cls)]
+        known = [item.name for item in fields(cls)]
         values: dict[str, float] = {}
         for name, text in given.items():
             try:
@@ -147,7 +147,7 @@ def distorted(
         wrong: An item about a wrong object, from the item and its point.
     """
     made = {*prompt.useless, *prompt.history[-_REMEMBERED:], *prompt.stuck_at}
-    found: list[str] = []
+    texts: list[str] = []
     late: list[str] = []
     for i, (point, item) in enumerate(items):
         following = "".join(x for _, x in items[i + 1 : i + 2])
@@ -159,12 +159,12 @@ def distorted(
                 kind, other = drawn, instead
                 break
         if kind == "right":
-            found.append(item)
+            texts.append(item)
         elif kind == "wrong":
-            found.append(other)
+            texts.append(other)
         elif kind == "late":
             late.append(item)
             continue
-        found += late
+        texts += late
         late.clear()
-    return found + late
+    return texts + late

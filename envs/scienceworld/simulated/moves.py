@@ -28,13 +28,13 @@ def place(prompt: Prompt, steps: tuple[GoldStep, ...]) -> int:
     """
     at = position(steps, prompt.history, prompt.dropped)
     here = (prompt.room, prompt.score, _carried(prompt.carried))
-    found = next((i for i, step in enumerate(steps[at:], at) if here == _before(step)), at)
-    if found == at:
+    index = next((i for i, step in enumerate(steps[at:], at) if here == _before(step)), at)
+    if index == at:
         return at
     for action in prompt.history:
-        if action == steps[found].action and here in map(_before, steps[found + 1 : found + 2]):
-            found += 1
-    return found + (prompt.history[-1:] == (steps[found].action,))
+        if action == steps[index].action and here in map(_before, steps[index + 1 : index + 2]):
+            index += 1
+    return index + (prompt.history[-1:] == (steps[index].action,))
 
 
 def _before(step: GoldStep) -> tuple[str, int, list[str]]:
@@ -57,11 +57,11 @@ def next_actions(prompt: Prompt, steps: tuple[GoldStep, ...], at: int) -> list[t
     if at >= len(steps):
         waits = prompt.history[-1:] != ("wait1",)
         return [(len(steps), "wait1")] if waits else [(i, step.action) for i, step in enumerate(steps)][-_AGAIN:]
-    found = [(i, step.action) for i, step in enumerate(steps[at:], at)]
+    pairs = [(i, step.action) for i, step in enumerate(steps[at:], at)]
     room = steps[at].before.room.name
     if prompt.room and prompt.room != room:
-        found.insert(0, (at, way_to(room, prompt)))
-    return found[:MOST_PLANNED]
+        pairs.insert(0, (at, way_to(room, prompt)))
+    return pairs[:MOST_PLANNED]
 
 
 def _waited(prompt: Prompt) -> bool:

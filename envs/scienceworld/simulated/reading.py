@@ -68,8 +68,8 @@ def _item(line: str, mark: str) -> bool:
 
 def field_of(text: str, name: str) -> str:
     """A line of a prompt by its name; empty where there is none."""
-    found = re.search(rf"^{re.escape(name)}: (.*)$", text, re.MULTILINE)
-    return found[1].strip() if found else ""
+    match = re.search(rf"^{re.escape(name)}: (.*)$", text, re.MULTILINE)
+    return match[1].strip() if match else ""
 
 
 def read_prompt(request: Request) -> Prompt:

@@ -86,13 +86,13 @@ def _box(level: Level, state: State, box: int) -> str:
     return f"Box {level.coordinate(box)}: goal {level.coordinate(goal)} is {way} of it{pushed}."
 
 
-def _distance(level: Level, one: int, other: int) -> int:
-    return sum(count for _, count in _ways(level, one, other))
+def _distance(level: Level, index: int, other: int) -> int:
+    return sum(count for _, count in _ways(level, index, other))
 
 
-def _ways(level: Level, one: int, other: int) -> list[tuple[str, int]]:
+def _ways(level: Level, index: int, other: int) -> list[tuple[str, int]]:
     """Directions and numbers of cells from one cell to another."""
-    (row, col), (to_row, to_col) = divmod(one, level.cols), divmod(other, level.cols)
+    (row, col), (to_row, to_col) = divmod(index, level.cols), divmod(other, level.cols)
     ways = [("D" if to_row > row else "U", abs(to_row - row)), ("R" if to_col > col else "L", abs(to_col - col))]
     return [(action, count) for action, count in ways if count]
 

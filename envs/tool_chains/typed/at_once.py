@@ -31,7 +31,7 @@ class TypedPlay(Protocol):
     def at_hand(self) -> tuple[TypedState, dict[str, list[Any]], int]:
         """The state, the values of each type, and how many calls have succeeded."""
 
-    def value_of(self, one: str) -> Any:
+    def value_of(self, name: str) -> Any:
         """What was there of a type from the start."""
 
     def filled(self, item: Tool, given: Sequence[Any]) -> dict[str, Any]:
@@ -55,26 +55,26 @@ class TypedCallsAtOnce(ResultsAtOnce):
     def _first(self) -> int:
         return self._play.at_hand()[2]
 
-    def _make(self, item: Tool, arguments: dict[str, Any], one: PathCall) -> Awaitable[Made]:
-        return make(item, arguments | self._play.drawn(item, one.number))
+    def _make(self, item: Tool, arguments: dict[str, Any], call: PathCall) -> Awaitable[Made]:
+        return make(item, arguments | self._play.drawn(item, call.number))
 
     def _taken(self, path: Sequence[Action]) -> list[list[_Taken]]:
         """For each call of a path what it takes; nothing from the first on that is no call of a tool."""
         _, values, _ = self._play.at_hand()
-        stacks = {one: [_Taken(value) for value in kept] for one, kept in values.items()}
-        found: list[list[_Taken]] = []
+        stacks = {text: [_Taken(value) for value in kept] for text, kept in values.items()}
+        result: list[list[_Taken]] = []
         for place, action in enumerate(path):
             try:
                 item = self._find(parse(action))
             except InvalidCallError:
-                return found
-            given = [stacks[one][-1] if stacks.get(one) else _Taken(self._play.value_of(one)) for one in item.takes]
-            for one in item.takes:
-                if stacks.get(one):
-                    stacks[one].pop()
+                return result
+            given = [stacks[text][-1] if stacks.get(text) else _Taken(self._play.value_of(text)) for text in item.takes]
+            for name in item.takes:
+                if stacks.get(name):
+                    stacks[name].pop()
             stacks.setdefault(item.gives, []).append(_Taken(None, place))
-            found.append(given)
-        return found
+            result.append(given)
+        return result
 
     def independent(self, path: Sequence[Action]) -> int:
         """The calls before the first that changes something, hands in, is not possible, or comes a second time."""
@@ -99,18 +99,18 @@ class TypedCallsAtOnce(ResultsAtOnce):
             [
                 None
                 if place >= len(taken) or self._pure(action) is None
-                else [one.place for one in taken[place] if one.place is not None]
+                else [item.place for item in taken[place] if item.place is not None]
                 for place, action in enumerate(path)
             ]
         )
 
     def _ready(self) -> Iterator[tuple[PathCall, Callable[[], dict[str, Any]]]]:
         path = self._path
-        for one, taken in zip(path, self._planned, strict=False):
+        for call, taken in zip(path, self._planned, strict=False):
             makers = [None if each.place is None else path[each.place].made for each in taken]
             if all(each.place is None or made is not None for each, made in zip(taken, makers, strict=True)):
                 given = [each.value if made is None else made.plain for each, made in zip(taken, makers, strict=True)]
-                yield one, partial(self._play.filled, self._find(one.call), given)
+                yield call, partial(self._play.filled, self._find(call.call), given)
 
     def begin(
         self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]

@@ -98,7 +98,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         """What is at hand, with values where they are known, and the last request and note."""
         here = as_typed(state)
         values = dict(here.values)
-        lines = [f"{one} = {cut(values[one], LONGEST_SHOWN)}" if one in values else one for one in here.at_hand]
+        lines = [f"{name} = {cut(values[name], LONGEST_SHOWN)}" if name in values else name for name in here.at_hand]
         lines += [f"closed: {', '.join(here.closed)}"] if here.closed else []
         lines += [f"request: {cut(here.request, 3 * LONGEST_SHOWN)}"] if here.request else []
         lines += [f"note: {here.note}"] if here.note else []
@@ -157,7 +157,7 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
             raise InvalidCallError(f"a call of a typed tool has no arguments; write {item.name}()")
         if item.name in here.closed:
             raise InvalidCallError(f"{item.name} is closed; use another tool")
-        missing = [one for one in item.takes if not here.has([one], self.have)]
+        missing = [name for name in item.takes if not here.has([name], self.have)]
         if missing:
             raise InvalidCallError(f"{item.name} takes {missing[0]!r}, which is not at hand")
         if len(here.at_hand) >= MOST_AT_HAND:
@@ -190,8 +190,8 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
         if item is None:
             return [action]
         signature = (frozenset(item.takes), item.gives)
-        same = [one for one in self.tools(state) if (frozenset(one.takes), one.gives) == signature]
-        return [as_action(one) for one in same] or [action]
+        same = [tool for tool in self.tools(state) if (frozenset(tool.takes), tool.gives) == signature]
+        return [as_action(tool) for tool in same] or [action]
 
     def is_end(self, state: State) -> bool:
         """Whether something has been handed in."""
@@ -232,8 +232,8 @@ class TypedDomain(Domain, Outcomes, ExactPlanner):
     def plans(self, state: State, remaining: Mapping[str, int], count: int) -> list[list[Action]]:
         """The cheapest chains that fit, as actions; where none does, those that need least of each resource."""
         here = as_typed(state)
-        found = self.chains(here, remaining, count)
-        chains = found.chains
+        result = self.chains(here, remaining, count)
+        chains = result.chains
         if not chains and here.wanted is not None:
             kinds = [self.saves, *(kind for kind in remaining if kind != self.saves)]
             kinds = [kind for kind in kinds if all(item.worst[kind] is not None for item in self.tools(here))]

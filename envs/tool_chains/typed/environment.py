@@ -120,7 +120,7 @@ class TypedEnvironment(Environment):
         prompt_formats: TypedFormats = FORMATS,
     ) -> None:
         wanted = [want, *(change.want for change in changes if change.want)]
-        if goals and (missing := [one for one in wanted if one not in goals]):
+        if goals and (missing := [name for name in wanted if name not in goals]):
             raise ToolError(f"{missing[0]!r} is wanted and is none of the goals that a request may name")
         if goals and not request:
             raise ToolError("goals are what a request may name; give request=..., or leave goals out")
@@ -174,9 +174,9 @@ class TypedEnvironment(Environment):
         """The state, the values of each type in the order of their making, and how many calls have succeeded."""
         return self._state, self._values, self._made
 
-    def value_of(self, one: str) -> Any:
+    def value_of(self, name: str) -> Any:
         """What was there of a type from the start; None if nothing was."""
-        return self._have.get(one)
+        return self._have.get(name)
 
     def filled(self, item: Tool, given: Sequence[Any]) -> dict[str, Any]:
         """The arguments of a call.
@@ -222,7 +222,7 @@ class TypedEnvironment(Environment):
         if item.name in self._refusing:
             self._state = self._state.closing(item.name, f"{item.name} is closed: it has refused the call")
             return self._observation(), STEP
-        given = [self._values[one][-1] if self._values.get(one) else self._have[one] for one in item.takes]
+        given = [self._values[name][-1] if self._values.get(name) else self._have[name] for name in item.takes]
         try:
             arguments = self.filled(item, given)
         except InvalidCallError as error:
@@ -240,9 +240,9 @@ class TypedEnvironment(Environment):
         return self._observation(), used.value if counted else item.worst
 
     def _succeed(self, item: Tool, done: Made) -> None:
-        for one in item.takes:
-            if self._values.get(one):
-                self._values[one].pop()
+        for name in item.takes:
+            if self._values.get(name):
+                self._values[name].pop()
         self._values.setdefault(item.gives, []).append(done.plain)
         self._made += 1
         self._at_once.observed(self._made)
@@ -251,8 +251,8 @@ class TypedEnvironment(Environment):
         for change in self.changes:
             if change.after == self._made:
                 state = self._changed(state, change)
-        there = ((one, values[-1]) for one, values in self._values.items() if values)
-        self._state = replace(state, values=tuple((one, json.dumps(v, ensure_ascii=False)) for one, v in there))
+        there = ((text, values[-1]) for text, values in self._values.items() if values)
+        self._state = replace(state, values=tuple((text, json.dumps(v, ensure_ascii=False)) for text, v in there))
 
     def _changed(self, state: TypedState, change: Change) -> TypedState:
         self._refusing |= {*change.refusing}
@@ -283,10 +283,10 @@ class TypedEnvironment(Environment):
 
     def answered_value(self) -> Any:
         """The value of what was handed in."""
-        one = self._state.handed_in
-        if one is None:
+        name = self._state.handed_in
+        if name is None:
             return None
-        return self._values[one][-1] if self._values.get(one) else self._have.get(one)
+        return self._values[name][-1] if self._values.get(name) else self._have.get(name)
 
     def success(self) -> bool:
         """Whether what is really wanted has been handed in, however the request was read."""

@@ -99,7 +99,7 @@ def tools_of(data: Any, file: str, functions: Mapping[str, Callable[..., Any]] |
     if len(data) > MOST_TOOLS:
         raise ToolFileError(file, None, "", f"has {len(data)} tools; at most {MOST_TOOLS} are read")
     known: dict[str, int] = {}
-    found = []
+    tools = []
     for number, fields in enumerate(data, 1):
         item = _tool(_Record(file, number, fields), functions or {})
         if item.name in known:
@@ -107,10 +107,10 @@ def tools_of(data: Any, file: str, functions: Mapping[str, Callable[..., Any]] |
                 file, number, "name", f"{item.name!r} is tool {known[item.name]} already; give each its own name"
             )
         known[item.name] = number
-        found.append(item)
+        tools.append(item)
     if unused := sorted((functions or {}).keys() - known.keys()):
         raise ToolFileError(file, None, "", f"has no tool {unused[0]!r}, for which a function was given")
-    return found
+    return tools
 
 
 class _Record:
@@ -144,7 +144,7 @@ def _tool(record: _Record, functions: Mapping[str, Callable[..., Any]]) -> Tool:
     kind, _, variant = name.partition(".")
     takes = record.get("takes", (str, list), "a type, a list of types, or [] where it takes nothing")
     takes = [takes] if isinstance(takes, str) else takes
-    if wrong := [one for one in takes if not isinstance(one, str)]:
+    if wrong := [item for item in takes if not isinstance(item, str)]:
         raise record.error("takes", f"has {short(wrong[0])}; give the types as texts")
     gives = record.get("gives", (str,), "the type that it gives, as a text")
     if not gives:

@@ -155,21 +155,21 @@ def cheapest_chains(
     if short is not None:
         return Chains((), Status.INFEASIBLE, f"nothing is left of {short}")
     if count == 1:
-        found: Sequence[ShortestPath] = [shortest_path(edges, 0, target, kept, cost=_COST)]
+        paths: Sequence[ShortestPath] = [shortest_path(edges, 0, target, kept, cost=_COST)]
     else:
-        found = shortest_paths(edges, 0, target, kept, k=count, cost=_COST, elementary=True)
+        paths = shortest_paths(edges, 0, target, kept, k=count, cost=_COST, elementary=True)
     by_name = {item.name: item for item in typed}
     chains = []
-    for one in found:
-        if one.status not in (Status.OPTIMAL, Status.FEASIBLE):
-            if one.status is Status.INFEASIBLE:
+    for path in paths:
+        if path.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            if path.status is Status.INFEASIBLE:
                 break
-            raise PlanningError(f"the search for a chain has failed: {one.message or one.status.value}")
-        used = tuple(names[edge] for edge in reversed(one.edges))
+            raise PlanningError(f"the search for a chain has failed: {path.message or path.status.value}")
+        used = tuple(names[edge] for edge in reversed(path.edges))
         chains.append(Chain(used, sum((by_name[name].worst for name in used), Resources())))
     if chains:
         return Chains(tuple(chains), Status.OPTIMAL)
-    explained = found[0].explanation if found else shortest_path(edges, 0, target, kept, cost=_COST).explanation
+    explained = paths[0].explanation if paths else shortest_path(edges, 0, target, kept, cost=_COST).explanation
     return Chains((), Status.INFEASIBLE, str(explained))
 
 
@@ -222,13 +222,13 @@ def _obtainable(tools: Sequence[Tool], there: set[str]) -> set[str]:
 def _taken(needed: Sequence[str], left: Sequence[str], have: frozenset[str]) -> _Need:
     """What is needed once what is there has been taken; with nothing needed what is left over does not matter."""
     rest, open_ = list(left), []
-    for one in sorted(needed):
-        if one in have:
+    for need in sorted(needed):
+        if need in have:
             continue
-        if one in rest:
-            rest.remove(one)
+        if need in rest:
+            rest.remove(need)
         else:
-            open_.append(one)
+            open_.append(need)
     return (tuple(open_), tuple(rest)) if open_ else _NOTHING
 
 
@@ -258,8 +258,8 @@ def thriftiest(
     tools: Sequence[Tool], want: str, have: Collection[str], at_hand: Sequence[str], kinds: Sequence[str]
 ) -> list[Chain]:
     """For each of some resources the chain that uses least of it, whatever it uses of the others; each once."""
-    found: dict[tuple[str, ...], Chain] = {}
+    chains: dict[tuple[str, ...], Chain] = {}
     for kind in kinds:
         for chain in cheapest_chains(tools, want, have, at_hand=at_hand, saves=kind).chains:
-            found.setdefault(chain.tools, chain)
-    return list(found.values())
+            chains.setdefault(chain.tools, chain)
+    return list(chains.values())

@@ -36,16 +36,16 @@ class TypedState:
     def has(self, types: Iterable[str], lasting: Iterable[str]) -> bool:
         """Whether all of some types are there."""
         there = {*self.at_hand, *lasting}
-        return all(one in there for one in types)
+        return all(kind in there for kind in types)
 
     def after(self, takes: Iterable[str], gives: str, lasting: Iterable[str]) -> TypedState:
         """After a successful call: what it took is used up, unless it was there from the start."""
         left, kept = list(self.at_hand), set(lasting)
-        for one in takes:
-            if one in left:
-                left.remove(one)
+        for name in takes:
+            if name in left:
+                left.remove(name)
             else:
-                assert one in kept, f"{one} is not at hand"
+                assert name in kept, f"{name} is not at hand"
         return replace(self, at_hand=tuple(sorted([*left, gives])), note="", values=())
 
     def closing(self, tool: str, note: str) -> TypedState:

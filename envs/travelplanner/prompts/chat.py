@@ -87,7 +87,7 @@ class ChatTripFormat(TripFormat):
         wanted = query.constraints
         asked = [wanted.transportation, wanted.room_type, wanted.house_rule and f"{wanted.house_rule} allowed"]
         asked.append(f"cuisines: {', '.join(wanted.cuisines)}" if wanted.cuisines else None)
-        wishes = "; ".join(one for one in asked if one) or "none"
+        wishes = "; ".join(name for name in asked if name) or "none"
         route = " - ".join((query.origin, *query.cities, query.origin))
         people = f"{query.people} people" if query.people > 1 else "1 person"
         return (
@@ -146,11 +146,11 @@ class ChatTripFormat(TripFormat):
 
     def _open_groups(self, state: TripState) -> dict[str, list[Slot]]:
         """The slots that are still to be booked, by group; of the checks at the end nothing is asked."""
-        found: dict[str, list[Slot]] = {}
+        slots: dict[str, list[Slot]] = {}
         for slot in self._trip.slots[len(state.booked) :]:
             if slot.kind not in ("budget", "render"):
-                found.setdefault(slot.group, []).append(slot)
-        return found
+                slots.setdefault(slot.group, []).append(slot)
+        return slots
 
     def _shown(self, state: TripState, slots: Sequence[Slot], most: int = SHOWN) -> list[TripOption]:
         """The options of a group that are listed: the cheapest, and the cheapest of each mode and each cuisine."""

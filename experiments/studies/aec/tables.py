@@ -58,7 +58,7 @@ def table(measured: Measured, model: str) -> Table:
 
 def panels(measured: Measured, model: str, what: str, of: Callable[[Record], float] | None = None) -> tuple[Panel, ...]:
     """For each setting a bar for every method with one model: a mean over episodes; success by default."""
-    found = []
+    result = []
     for setting in measured.settings():
         series = []
         for method in measured.methods():
@@ -66,8 +66,8 @@ def panels(measured: Measured, model: str, what: str, of: Callable[[Record], flo
             if name is not None:
                 value = mean(measured.records[name], of) if of else measured.success(setting, model, method)
                 series.append(Series(method, (value,), "strong" if method == AEC.label else "plain"))
-        found.append(Panel(f"{what}, {setting}", tuple(series)))
-    return tuple(found)
+        result.append(Panel(f"{what}, {setting}", tuple(series)))
+    return tuple(result)
 
 
 def bars(measured: Measured, model: str, name: str) -> tuple[Figure, Figure]:
@@ -83,9 +83,9 @@ def bars(measured: Measured, model: str, name: str) -> tuple[Figure, Figure]:
 
 def by_model(measured: Measured, name: str) -> list[Section]:
     """A section for each model."""
-    found = []
+    sections = []
     for number, model in enumerate(measured.models()):
         part = name if number == 0 else f"{name}-{number + 1}"
         blocks = (table(measured, model), *bars(measured, model, part))
-        found.append(Section(f"Every method with `{model}`", blocks, level=3))
-    return found
+        sections.append(Section(f"Every method with `{model}`", blocks, level=3))
+    return sections

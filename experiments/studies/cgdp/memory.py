@@ -42,7 +42,7 @@ def configurations(
         harnesses: Agents.
         windows: Most tokens of a prompt.
     """
-    found: list[Configuration] = []
+    result: list[Configuration] = []
     for domain in (DOMAINS[name] for name in domains):
         try:
             tasks = spread(domain.tasks(part)[: options.limit], QUICK if quick else None)
@@ -52,13 +52,13 @@ def configurations(
         for window in windows:
             name = f"{domain.label}, {'no window' if window is None else f'window {window}'}"
             where = TaskSet(name, domain.environment, domain.options(part), tasks)
-            found += [
+            result += [
                 configuration(method, model, options, where)
                 for model in options.models
                 for agent in harnesses
                 for method in methods(agent, window)
             ]
-    return found
+    return result
 
 
 EXPERIMENT = Experiment(

@@ -116,13 +116,13 @@ def _pairs(measured: Measured, keep: Keep, what: Sequence[str]) -> Iterator[Row]
             for harness in HARNESSES.values():
                 for pair in PAIRS:
                     names = [
-                        [measured.name(setting, model, f"{harness}, {one}") for setting in settings] for one in pair
+                        [measured.name(setting, model, f"{harness}, {text}") for setting in settings] for text in pair
                     ]
                     ours, theirs = (
                         [r for name in own if name for r in measured.records[name] if keep(r)] for own in names
                     )
-                    compared = {one: paired(_outcomes(ours, one), _outcomes(theirs, one)) for one in what}
-                    if all(found.n for found in compared.values()):
+                    compared = {text: paired(_outcomes(ours, text), _outcomes(theirs, text)) for text in what}
+                    if all(result.n for result in compared.values()):
                         yield (window, f"`{model}`", harness, " - ".join(pair)), compared
 
 

@@ -21,7 +21,7 @@ Plain = dict[str, Any]
 
 def collect(measured: Measured) -> tuple[dict[str, list[CertifiedTrajectory]], dict[str, Counter[str]]]:
     """The trajectories by configuration, and what re-validating them gives; without configurations that have none."""
-    found: dict[str, list[CertifiedTrajectory]] = {}
+    trajectories: dict[str, list[CertifiedTrajectory]] = {}
     counts: dict[str, Counter[str]] = {}
     for name, records in measured.records.items():
         if measured.specs[name].agent != "sdp":
@@ -29,31 +29,37 @@ def collect(measured: Measured) -> tuple[dict[str, list[CertifiedTrajectory]], d
         for record in records:
             noted = measured.note(record, "trajectory", partial(_noted, measured, record))
             if noted is not None:
-                found.setdefault(name, []).append(CertifiedTrajectory.model_validate(noted["made"]))
+                trajectories.setdefault(name, []).append(CertifiedTrajectory.model_validate(noted["made"]))
                 counts.setdefault(name, Counter()).update(noted["checked"])
-    return found, counts
+    return trajectories, counts
 
 
 def sections(measured: Measured) -> list[Section]:
     """The certificates; nothing where no episode has a chain."""
-    found, counts = collect(measured)
-    return [Section("Certificates beside the truth", (certificates(found, counts),), level=3)] if found else []
+    trajectories, counts = collect(measured)
+    return (
+        [Section("Certificates beside the truth", (certificates(trajectories, counts),), level=3)]
+        if trajectories
+        else []
+    )
 
 
-def certificates(found: Mapping[str, Sequence[CertifiedTrajectory]], counts: Mapping[str, Mapping[str, int]]) -> Table:
+def certificates(
+    trajectories: Mapping[str, Sequence[CertifiedTrajectory]], counts: Mapping[str, Mapping[str, int]]
+) -> Table:
     """How many certificates there are of each kind, and how many of them are false.
 
     Args:
-        found: Trajectories by configuration.
+        trajectories: Trajectories by configuration.
         counts: Of each the certificates that follow again from recorded facts, and the findings of re-validation.
     """
     rows, total = [], Counter[str]()
-    for name, own in found.items():
+    for name, own in trajectories.items():
         tally = tally_of(own)
         tally.update(counts[name])
         total.update(tally)
         rows.append(_row(name, len(own), tally))
-    rows.append(_row("all", sum(map(len, found.values())), total))
+    rows.append(_row("all", sum(map(len, trajectories.values())), total))
     note = (
         "False: the environment, which knows what no agent sees, says otherwise. Others rest on the environment saying "
         "that all is done or on a model, and can be wrong. Follows again: from the facts that the trace records. "
@@ -66,7 +72,7 @@ def certificates(found: Mapping[str, Sequence[CertifiedTrajectory]], counts: Map
 def tally_of(own: Sequence[CertifiedTrajectory]) -> Counter[str]:
     """Certificates by what they rest on, and these by the truth."""
     tally = Counter[str]()
-    for judged in (judged for one in own for judged in one.certified):
+    for judged in (judged for trajectory in own for judged in trajectory.certified):
         kind = "deterministic" if judged.check.how == "deterministic" else "other"
         truth = {True: "true", False: "false", None: "unknown"}[judged.check.truth]
         tally.update([kind, f"{kind} {truth}"])
@@ -83,16 +89,16 @@ def _noted(measured: Measured, record: Record) -> Plain | None:
     """A trajectory and the result of re-validating it; None where the episode has no chain."""
     where = {name: record[name] for name in ("cell", "environment", "task", "digest", "repeat")}
     try:
-        one = CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"]), **where)
+        trace = CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"]), **where)
     except NotSdpError:
         return None
-    counts = {"recomputed": checked(one).recomputed, "findings": len(revalidate(one))}
-    return {"made": essential(one), "checked": counts}
+    counts = {"recomputed": checked(trace).recomputed, "findings": len(revalidate(trace))}
+    return {"made": essential(trace), "checked": counts}
 
 
-def essential(one: CertifiedTrajectory) -> Plain:
+def essential(trajectory: CertifiedTrajectory) -> Plain:
     """A trajectory without what no table is made of; states and targets keep whether they are the same."""
-    made: Plain = one.model_dump(mode="json")
+    made: Plain = trajectory.model_dump(mode="json")
     made["seal"] = ""
     made["origin"] |= {"config": {}, "budget": {}}
     made["ending"] |= {"actions": []}

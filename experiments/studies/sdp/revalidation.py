@@ -82,12 +82,12 @@ def revalidate(trajectory: CertifiedTrajectory) -> list[BrokenRule]:
     Args:
         trajectory: As it was made from a trace or loaded from a file.
     """
-    found = (
+    rules = (
         [] if trajectory.seal == trajectory.digest() else [BrokenRule("seal", None, "the content is not the sealed")]
     )
     for check in (_chains, _verdicts, _certified, _history, _states, _end):
-        found += check(trajectory)
-    return found
+        rules += check(trajectory)
+    return rules
 
 
 def recomputed(target: TargetRecord, check: CheckRecord) -> bool | None:

@@ -34,7 +34,7 @@ def configurations(
     there = {setting.name: setting for setting in settings}
     if unknown := [name for name in names or () if name not in there]:
         raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(there)}")
-    found: list[Configuration] = []
+    result: list[Configuration] = []
     for setting in settings:
         if names and setting.name not in names:
             continue
@@ -52,10 +52,10 @@ def configurations(
         except TapeError as error:
             print(f"left out: {setting.name}: {error}", file=sys.stderr)
             continue
-        found += mine
-    if not found:
+        result += mine
+    if not result:
         raise ConfigError("nothing to play: no setting can be played here with these models")
-    return found
+    return result
 
 
 def sections(measured: Measured) -> list[Section]:

@@ -96,7 +96,7 @@ def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) 
         """The group of a task, if it has one."""
         if setting not in known:
             tasks = SETTINGS_BY_NAME[setting].tasks()
-            known[setting] = {task.digest: str(found) for task in tasks if (found := group(task)) is not None}
+            known[setting] = {task.digest: str(result) for task in tasks if (result := group(task)) is not None}
         return known[setting].get(digest)
 
     of: dict[str, str] = {}
@@ -109,7 +109,7 @@ def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) 
     for own, records in measured.records.items():
         mine = [(of[record["digest"]], record) for record in records if record["digest"] in of]
         if mine:
-            parts = [[record for found, record in mine if found == name] for name in names]
+            parts = [[record for text, record in mine if text == name] for name in names]
             rows.append((*split(own), *(_mean(part, measure, n=True) for part in [*parts, records])))
     if not rows:
         return None

@@ -18,5 +18,5 @@ def find(name: str) -> Experiment:
     """
     if name not in NAMES:
         raise KeyError(f"there is no experiment {name!r}; there is: {', '.join(NAMES)}")
-    found: Experiment = importlib.import_module(f"experiments.studies.tape.{name}").EXPERIMENT
-    return found
+    experiment: Experiment = importlib.import_module(f"experiments.studies.tape.{name}").EXPERIMENT
+    return experiment

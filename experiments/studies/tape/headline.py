@@ -37,9 +37,9 @@ def configurations(options: Options) -> list[Configuration]:
     return [
         *grid(METHODS, (HARD,), options),
         *(
-            one
+            configuration
             for model in apart
-            for one in grid((*left_out(ADDITIONS), *added_in(ADDITIONS)), (HARD,), options.only(model))
+            for configuration in grid((*left_out(ADDITIONS), *added_in(ADDITIONS)), (HARD,), options.only(model))
         ),
     ]
 
@@ -82,12 +82,12 @@ def _signed(measured: Measured, model: str, ours: str, other: str) -> str:
 def pairs(measured: Measured) -> list[Pair]:
     """TAPE+ and the paper's algorithm with every baseline, and with each other; each addition with what it changes."""
     apart = {method.label for method in (*left_out(ADDITIONS), *added_in(ADDITIONS))}
-    found = against(TAPE.label, but={SIMULATOR.label, *apart})(measured)
+    result = against(TAPE.label, but={SIMULATOR.label, *apart})(measured)
     for model in measured.models():
-        found += [(HARD, model, PAPER.label, method.label) for method in BASELINES]
-        found += [(HARD, model, TAPE.label, method.label) for method in left_out(ADDITIONS)]
-        found += [(HARD, model, method.label, PAPER.label) for method in added_in(ADDITIONS)]
-    return found
+        result += [(HARD, model, PAPER.label, method.label) for method in BASELINES]
+        result += [(HARD, model, TAPE.label, method.label) for method in left_out(ADDITIONS)]
+        result += [(HARD, model, method.label, PAPER.label) for method in added_in(ADDITIONS)]
+    return result
 
 
 EXPERIMENT = Experiment(

@@ -25,7 +25,7 @@ OTHER_LEVELS = (
 LADDER = tuple(f"bundled:{size}" for size in ("nano-750", "nano-1500", "nano-3000", "nano", "mini", "base"))
 """The bundled models, the weakest first."""
 
-ADDITIONS = tuple(one for one in methods.ADDITIONS if not {*one[1]} & {"reselect", "mismatch"})
+ADDITIONS = tuple(pair for pair in methods.ADDITIONS if not {*pair[1]} & {"reselect", "mismatch"})
 """The additions that can change anything on Sokoban: each step there costs what it may cost, and states are compared
 whole (:meth:`tape.engine.settings.TapeConfig.resolved`)."""
 TAKEN_APART = tuple(f"bundled:{size}" for size in ("nano-1500", "nano-3000", "nano"))

@@ -82,8 +82,8 @@ def _run(todo: Sequence[Job], workers: int) -> Iterator[dict[str, Any]]:
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn")) if workers > 1 else None
     live = sys.stdout.isatty()
     try:
-        found = pool.map(measure, todo) if pool else map(measure, todo)
-        for index, (job, point) in enumerate(zip(todo, found, strict=True), 1):
+        mapping = pool.map(measure, todo) if pool else map(measure, todo)
+        for index, (job, point) in enumerate(zip(todo, mapping, strict=True), 1):
             if live or index == len(todo) or todo[index].kind != job.kind:
                 text = f"[{index}/{len(todo)}] simulated: {KINDS[job.kind].title}"
                 print(f"\r\x1b[K{text}" if live else text, end="" if live else "\n", flush=True)

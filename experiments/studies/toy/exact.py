@@ -123,7 +123,7 @@ def best_rates(world: World, setting: Setting) -> ErrorRates:
 
     A fatal action more raises delta_b and lowers delta_r, so the same state is kindest in both.
     """
-    found: set[tuple[float, float]] = set()
+    numbers: set[tuple[float, float]] = set()
     layer: set[Hashable] = {world.start}
     for remaining in range(world.horizon + setting.slack, 0, -1):
         following: set[Hashable] = set()
@@ -133,10 +133,10 @@ def best_rates(world: World, setting: Setting) -> ErrorRates:
             after = world.after(state, remaining)
             if None in after:
                 rates = world.rates(state, remaining, setting.epsilon_p, setting.epsilon_s)
-                found.add((rates.delta_b, rates.delta_r))
+                numbers.add((rates.delta_b, rates.delta_r))
             following |= {world.move(state, a) for a in range(N_ACTIONS) if after[a] is not None}
         layer = following
-    breaks, recovers = (min(b for b, _ in found), max(r for _, r in found)) if found else (0.0, 1.0)
+    breaks, recovers = (min(b for b, _ in numbers), max(r for _, r in numbers)) if numbers else (0.0, 1.0)
     return ErrorRates(setting.epsilon_p, setting.epsilon_s, breaks, recovers)
 
 

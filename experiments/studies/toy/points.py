@@ -97,7 +97,9 @@ def measure(job: Job) -> dict[str, Any]:
     n = episodes * len(job.seeds) * len(worlds)
     low, high = wilson(successes, n)
     each = [_bounds(job, world, value) for world, value in zip(worlds, values, strict=True)]
-    bounds = [Bound(some[0].name, fmean(one.value for one in some), some[0].broken) for some in zip(*each, strict=True)]
+    bounds = [
+        Bound(some[0].name, fmean(item.value for item in some), some[0].broken) for some in zip(*each, strict=True)
+    ]
     return {
         "kind": job.kind,
         "agent": job.agent,
@@ -153,11 +155,11 @@ def _bounds(job: Job, world: World, value: exact.Exact | None) -> list[Bound]:
     broken = None if constant else "varying"
     rates, steps = exact.best_rates(world, setting), exact.critical_steps(world, setting)
     if job.agent == "react":
-        found = [Bound("U_ReAct", react_bound(horizon, rates), broken)]
+        bounds = [Bound("U_ReAct", react_bound(horizon, rates), broken)]
         critical = react_bound(steps, rates)
     elif job.agent == "plan_and_act":
         assert value is not None
-        found = [
+        bounds = [
             Bound("U_PA, alpha 1", _kindest_alpha(horizon, rates, setting), broken),
             Bound(
                 "U_PA, mean alpha",
@@ -167,20 +169,20 @@ def _bounds(job: Job, world: World, value: exact.Exact | None) -> list[Bound]:
         ]
         critical = _kindest_alpha(steps, rates, setting)
     elif job.agent == "tape_step":
-        found = [Bound("U_ours, M draws", tape_bound(horizon, setting.epsilon_p, setting.plans), broken)]
+        bounds = [Bound("U_ours, M draws", tape_bound(horizon, setting.epsilon_p, setting.plans), broken)]
         if constant:
-            found.append(Bound("U_ours, d distinct", exact.mean_distinct_bound(world, setting), "distinct"))
+            bounds.append(Bound("U_ours, d distinct", exact.mean_distinct_bound(world, setting), "distinct"))
         critical = tape_bound(steps, setting.epsilon_p, setting.plans)
     else:
         again = ("redrawn" if constant else "varying, redrawn") if job.agent == "tape_folded" else broken
-        found = [Bound("U_ours, M draws", tape_bound(horizon, setting.epsilon_p, setting.plans), again)]
+        bounds = [Bound("U_ours, M draws", tape_bound(horizon, setting.epsilon_p, setting.plans), again)]
         if job.agent == "tape_folded" and constant:
-            found.append(Bound("U_ours, 2M draws", tape_bound(horizon, setting.epsilon_p, 2 * setting.plans)))
-        return found
+            bounds.append(Bound("U_ours, 2M draws", tape_bound(horizon, setting.epsilon_p, 2 * setting.plans)))
+        return bounds
     if not constant:
-        found.append(Bound("critical steps", critical))
+        bounds.append(Bound("critical steps", critical))
     assert value is not None
-    return [*found, Bound("measured rates", path_bound(value.failures))]
+    return [*bounds, Bound("measured rates", path_bound(value.failures))]
 
 
 def _kindest_alpha(horizon: int, rates: ErrorRates, setting: Setting) -> float:

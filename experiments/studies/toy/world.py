@@ -48,8 +48,8 @@ class World(ABC):
         """The cost-to-go after each action, None if that action is not viable with ``remaining`` steps left."""
         if (state, remaining) not in self._after:
             costs = (self.cost(self.move(state, action)) for action in range(N_ACTIONS))
-            found = tuple(cost if cost is not None and cost < remaining else None for cost in costs)
-            self._after[state, remaining] = found
+            all_costs = tuple(cost if cost is not None and cost < remaining else None for cost in costs)
+            self._after[state, remaining] = all_costs
         return self._after[state, remaining]
 
     def pool(self, state: Hashable, remaining: int) -> tuple[int, tuple[int, ...]]:

@@ -20,12 +20,12 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    shipped, count, found = held_out(), 0, 0
+    shipped, count, index = held_out(), 0, 0
     for house in games(args.seed, args.batch, args.steps):
         count += 1
-        found += house.digest() in shipped
-    print(f"{count:,} games trained on, {len(shipped)} shipped games, {found} in both")
-    return int(found > 0)
+        index += house.digest() in shipped
+    print(f"{count:,} games trained on, {len(shipped)} shipped games, {index} in both")
+    return int(index > 0)
 
 
 if __name__ == "__main__":

@@ -52,12 +52,12 @@ def renamed(rng: random.Random, house: House) -> dict[str, str]:
     names = [r.name for r in house.receptacles]
     if rng.random() < 0.5:
         return {name: name for name in names}
-    found = {}
+    mapping = {}
     for kind in dict.fromkeys(map(kind_of, names)):
         ours = [name for name in names if kind_of(name) == kind]
         numbers = sorted(rng.sample(range(1, instances(kind) + 1), len(ours)))
-        found |= {name: f"{kind} {number}" for name, number in zip(ours, numbers, strict=True)}
-    return found
+        mapping |= {name: f"{kind} {number}" for name, number in zip(ours, numbers, strict=True)}
+    return mapping
 
 
 def example(rng: random.Random, size: float, drawn: list[House] | None = None) -> Sequence | None:
@@ -151,7 +151,7 @@ def _ask_places(rng: random.Random, row: Sequence, world: World, state: Knowledg
     known = state.pairs(state.layout.goal.kinds)
     if not state.assumed:
         for kind in state.layout.goal.kinds:
-            places = sorted({place for found, place in world.hidden() if found == kind})
+            places = sorted({place for name, place in world.hidden() if name == kind})
             places = [place for place in places if state.of(place) not in SEARCHED]
             for place in rng.sample(places, min(len(places), 2)):
                 row.query([WHERE, kind, ARROW], [receptacle_word(place)])
@@ -159,7 +159,7 @@ def _ask_places(rng: random.Random, row: Sequence, world: World, state: Knowledg
     for place in rng.sample(maybe, min(len(maybe), 2)):
         row.query([IS_SHUT, receptacle_word(place), ARROW], [YES if place in world.openable else NO])
     for kind in state.layout.goal.kinds:
-        first = next((place for found, place, _ in known if found == kind), None)
+        first = next((place for name, place, _ in known if name == kind), None)
         row.query([LOOK_UP, kind, ARROW], [receptacle_word(first) if first else NONE])
     for place in rng.sample(state.layout.receptacles, min(len(state.layout.receptacles), 4)):
         row.query([LOOK_UP, receptacle_word(place), ARROW], [state.of(place)])

@@ -140,11 +140,11 @@ class World:
     def assumed(self) -> frozenset[tuple[str, str]]:
         """The same as what a plan may assume."""
         count = Counter[str]()
-        found = set()
+        group = set()
         for kind, where in self.hidden():
             count[kind] += 1
-            found.add((unseen(kind, count[kind]), where))
-        return frozenset(found)
+            group.add((unseen(kind, count[kind]), where))
+        return frozenset(group)
 
     def explore(self, rng: random.Random, most: int) -> None:
         """Look into some receptacles."""

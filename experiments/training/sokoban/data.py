@@ -50,12 +50,12 @@ def optimal_actions(level: Level, table: CostToGo, state: State) -> list[str]:
     here = table[state]
     if not here:
         return []
-    found = []
+    texts = []
     for action in ACTIONS:
         after = step(level, state, action)
         if after is not None and table[after] == here - 1:
-            found.append(action)
-    return found
+            texts.append(action)
+    return texts
 
 
 def optimal_plan(rng: random.Random, level: Level, table: CostToGo, state: State) -> tuple[list[str], list[int]]:
@@ -123,7 +123,7 @@ def draw_states(rng: random.Random, level: Level, table: CostToGo, count: int, m
     values = table.distance
     by_length = [np.flatnonzero(values == d) for d in range(min(int(values.max()), max_length) + 1)]
     inner = set(level.inner_walls)
-    found: list[State] = []
+    states: list[State] = []
     for _ in range(count):
         roll = rng.random()
         state: State | None = None
@@ -142,8 +142,8 @@ def draw_states(rng: random.Random, level: Level, table: CostToGo, count: int, m
             if attempt or rng.random() < 0.5 or inner & {cell - 1, cell + 1, cell - level.cols, cell + level.cols}:
                 break
         if state is not None:
-            found.append(state)
-    return found
+            states.append(state)
+    return states
 
 
 def batch(seed: int, size: str, count: int, index: int) -> Batch:

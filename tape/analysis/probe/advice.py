@@ -186,13 +186,13 @@ class _Adviser:
             return RoleVerdict(None, "no role is left to the model")
         # What is not good enough comes before what is not judged.
         order = {False: 0, None: 1, True: 2}
-        weakest, (found, _) = min(judged.items(), key=lambda item: (order[item[1][0].good], item[1][1]))
-        return RoleVerdict(found.good, f"its weakest role is {weakest}: {found.why}")
+        weakest, (role_verdict, _) = min(judged.items(), key=lambda item: (order[item[1][0].good], item[1][1]))
+        return RoleVerdict(role_verdict.good, f"its weakest role is {weakest}: {role_verdict.why}")
 
     def _bad(self, role: str) -> str:
         """Why a role is to be taken from the model; empty where it is not."""
-        found = verdict(self._roles.get(role), self._config.num_plans)
-        return f"{role}: {found.why}" if found.good is False else ""
+        role_verdict = verdict(self._roles.get(role), self._config.num_plans)
+        return f"{role}: {role_verdict.why}" if role_verdict.good is False else ""
 
     def _give(self, setting: str, value: str, why: str) -> None:
         if setting in self._given:

@@ -108,7 +108,7 @@ class Prober:
 
     def _open(self, cases: Mapping[str, Sequence[RoleCase]]) -> dict[str, list[RoleCase]]:
         """The cases that have no answer; what was asked in other words before is forgotten."""
-        found: dict[str, list[RoleCase]] = {}
+        role_cases: dict[str, list[RoleCase]] = {}
         for role, all_of_it in cases.items():
             names = {fingerprint(case, self._model.identity): case for case in all_of_it[: self._limits.cases]}
             record = self.probe.roles.setdefault(role, RoleRecord(role=role))
@@ -119,9 +119,9 @@ class Prober:
             self._note_worst(record, [*names.values()])
             known = {answer.request for answer in record.answers}
             if left := [case for name, case in names.items() if name not in known]:
-                found[role] = left
+                role_cases[role] = left
         self.probe.roles = {role: self.probe.roles[role] for role in cases}
-        return found
+        return role_cases
 
     def _note_worst(self, record: RoleRecord, cases: Sequence[RoleCase]) -> None:
         for case in cases:
@@ -139,12 +139,12 @@ class Prober:
         case = min(fit, key=lambda case: self._model.prompt_tokens(case.request) + case.request.max_tokens)
         took = []
         for _ in range(1 if getattr(self._model, "remote", False) else 2):
-            found = await measure(self._lm, [case], batch=1)
-            if found.failure:
+            role_measure = await measure(self._lm, [case], batch=1)
+            if role_measure.failure:
                 return  # it is asked again with the others, and then reported
-            took.append(found.seconds)
+            took.append(role_measure.seconds)
         self.probe.first = FirstCall(role=case.role, seconds=took[0], again=took[1] if len(took) > 1 else None)
-        self._take(found)
+        self._take(role_measure)
         open_[case.role].remove(case)
         self._note()
 
@@ -157,11 +157,11 @@ class Prober:
         if self._clock() + self._each(record) * len(some) > until:
             self.probe.stopped = "the time for it was over"
             return False
-        found = await measure(self._lm, some, batch=len(some))
+        role_measure = await measure(self._lm, some, batch=len(some))
         failed_before = bool(record.failure)
-        self._take(found)
+        self._take(role_measure)
         self._note()
-        if found.failure:
+        if role_measure.failure:
             return not failed_before  # an endpoint may be busy once
         del left[: len(some)]
         return bool(left)
@@ -174,11 +174,11 @@ class Prober:
         tokens = sum(other.n * other.worst_tokens for other in others)
         return record.worst_tokens * sum(other.seconds for other in others) / tokens if tokens else 0.0
 
-    def _take(self, found: RoleMeasure) -> None:
-        record = self.probe.roles[found.role]
-        record.seconds += found.seconds
-        record.failure = found.failure
-        for answered in found.answers:
+    def _take(self, role_measure: RoleMeasure) -> None:
+        record = self.probe.roles[role_measure.role]
+        record.seconds += role_measure.seconds
+        record.failure = role_measure.failure
+        for answered in role_measure.answers:
             record.answers.append(
                 CaseAnswer(
                     request=fingerprint(answered.case, self._model.identity),

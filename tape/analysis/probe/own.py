@@ -88,7 +88,7 @@ def _at(plugin: EnvironmentPlugin, task: Task, taken: Sequence[Action]) -> Envir
 def _harmless(env: Environment, state: State) -> list[Action]:
     domain = env.domain
     listed = domain.admissible(state) or ()
-    return [one for one in listed if not domain.destructive(one)]
+    return [name for name in listed if not domain.destructive(name)]
 
 
 def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number: int, seed: int) -> RoleCase | None:
@@ -104,12 +104,12 @@ def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number
     action = rng.choice(actions)
     form = here.env.prompt_format(prompts)
     after = _step(here.again(), action)
-    [before, truth] = (domain.key(domain.hooks.plain(found)) for found in (here.state, after))
+    [before, truth] = (domain.key(domain.hooks.plain(state)) for state in (here.state, after))
 
-    def right(found: State | None) -> bool | str:
-        if found is None:
+    def right(state: State | None) -> bool | str:
+        if state is None:
             return before == truth or "predicted to be impossible"
-        key = domain.key(domain.hooks.plain(found))
+        key = domain.key(domain.hooks.plain(state))
         return key == truth or f"{key} instead of {truth}"
 
     judge = judged_by(lambda text: form.read_next(here.state, text), right)

@@ -199,9 +199,9 @@ def probe(
         UnknownCostError: Money is capped and the model's price is unknown.
     """
     opened = open_model(model) if isinstance(model, str) else model
-    found = list(plugin.tasks({})) if tasks is None else list(tasks)
+    result = list(plugin.tasks({})) if tasks is None else list(tasks)
     limits = ProbeLimits(cases, 60 * minutes, usd)
-    wanted = ProbeWanted(opened, opened.name, plugin, plugin.name, found, limits, seed, episode, cached=False)
+    wanted = ProbeWanted(opened, opened.name, plugin, plugin.name, result, limits, seed, episode, cached=False)
     probing = Probing(wanted)
     probing.run()
     return probing.probe, probing.advice()

@@ -218,10 +218,10 @@ def kept(identity: str, environment: str, seed: int = 0) -> Probe | None:
     """
     try:
         text = file_of(identity, environment, seed).read_text(encoding="utf-8")
-        found = Probe.model_validate_json(text)
+        probe = Probe.model_validate_json(text)
     except (OSError, UnicodeDecodeError, ValidationError):
         return None  # a cache may be deleted, or be of another program: then it is measured anew
-    return found if (found.identity, found.environment, found.seed) == (identity, environment, seed) else None
+    return probe if (probe.identity, probe.environment, probe.seed) == (identity, environment, seed) else None
 
 
 def keep(probe: Probe) -> None:

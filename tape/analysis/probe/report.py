@@ -57,7 +57,7 @@ def _row(record: RoleRecord) -> tuple[str, ...]:
     if not n:
         return (name, "0", *("-",) * 7, "failed" if record.failure else "not measured")
     low, high = record.interval
-    found = verdict(record).good
+    flag = verdict(record).good
     return (
         name,
         str(n),
@@ -68,7 +68,7 @@ def _row(record: RoleRecord) -> tuple[str, ...]:
         f"{record.prompt_tokens / n:.0f}",
         f"{record.completion_tokens / n:.0f}",
         f"{record.seconds / n:.2f}",
-        {True: "good enough", False: "not good enough", None: "too few cases"}[found],
+        {True: "good enough", False: "not good enough", None: "too few cases"}[flag],
     )
 
 
@@ -145,9 +145,9 @@ def word(advice: Advice) -> str:
     return {True: "good enough", False: "not good enough", None: "not judged"}[advice.environment.good]
 
 
-def overview(found: Sequence[tuple[Probe, Advice]]) -> str:
+def overview(probes: Sequence[tuple[Probe, Advice]]) -> str:
     """For which of several environments the model is good enough, and why."""
-    rows = [(probe.environment, word(advice), advice.environment.why) for probe, advice in found]
+    rows = [(probe.environment, word(advice), advice.environment.why) for probe, advice in probes]
     return "\n" + "\n".join(_aligned([("environment", "the model is", "why"), *rows], range(3))) + "\n"
 
 
@@ -181,14 +181,14 @@ def as_json(probe: Probe, advice: Advice | None) -> dict[str, Any]:
         }
         for record in probe.roles.values()
     }
-    found = probe.model_dump(mode="json", exclude={"roles"})
-    found |= {"roles": roles, "tokens_per_second": {"written": written, "in_all": in_all}, "advice": None}
+    model = probe.model_dump(mode="json", exclude={"roles"})
+    model |= {"roles": roles, "tokens_per_second": {"written": written, "in_all": in_all}, "advice": None}
     if advice is not None:
-        found["advice"] = {
+        model["advice"] = {
             "settings": dict(advice.settings),
             "reasons": dict(advice.reasons),
             "notes": list(advice.notes),
             "environment": {"good_enough": advice.environment.good, "why": advice.environment.why},
             "command": command(probe, advice.settings),
         }
-    return found
+    return model

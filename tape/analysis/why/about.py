@@ -107,11 +107,14 @@ def _end(events: Sequence[Event]) -> Iterator[str]:
 
 def _forecasts(events: Sequence[Event]) -> Iterator[str]:
     """How likely the rest was to fit, before each step."""
-    found = {event.step: event for event in events if isinstance(event, ForecastEvent)}
-    if not found:
+    events_by_step = {event.step: event for event in events if isinstance(event, ForecastEvent)}
+    if not events_by_step:
         return
     words = {"fits": "certain", "nothing_fits": "proven that nothing fits"}
-    told = [f"{words.get(one.verdict, f'{one.probability:.2f}')} after step {step}" for step, one in found.items()]
+    told = [
+        f"{words.get(item.verdict, f'{item.probability:.2f}')} after step {step}"
+        for step, item in events_by_step.items()
+    ]
     yield f"Costs are expected ones. That the rest fits was {listing(told).replace('after step 0', 'at the start')}."
 
 

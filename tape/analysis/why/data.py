@@ -17,16 +17,16 @@ def texts(amounts: Mapping[str, int]) -> dict[str, str]:
     return {kind: in_units(kind, count) for kind, count in amounts.items()}
 
 
-def _plain(one: Any, without: Sequence[str] = ()) -> dict[str, Any]:
+def _plain(value: Any, without: Sequence[str] = ()) -> dict[str, Any]:
     """The fields of a dataclass as JSON values; what is a dataclass itself has its ``to_dict``."""
-    return {field.name: _json(getattr(one, field.name)) for field in fields(one) if field.name not in without}
+    return {field.name: _json(getattr(value, field.name)) for field in fields(value) if field.name not in without}
 
 
 def _json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, tuple):
-        return [_json(one) for one in value]
+        return [_json(item) for item in value]
     if isinstance(value, JudgedPath):
         return _plain(value)
     return value.to_dict() if hasattr(value, "to_dict") else value

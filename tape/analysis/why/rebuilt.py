@@ -150,21 +150,23 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
     by_lm = selection.selector.startswith(_BY_LM)
     stages = stages_of(graph, cautious=bool(config.get("ablations", {}).get("cautious")), partial=selection.partial)
     confidence = float(posed.get("confidence", 0.0))
-    asked = [n for n, one in enumerate(stages) if (one.any_end, one.confidence) == (selection.partial, confidence)]
+    asked = [
+        n for n, stage in enumerate(stages) if (stage.any_end, stage.confidence) == (selection.partial, confidence)
+    ]
     if not asked:
         raise NotReproducedError(f"no such selection is known: predictions of at least {confidence:g}.")
-    found = Selections(graph, _rule(graph, start, posed, stages, config))
-    best = found.pick()
+    selections = Selections(graph, _rule(graph, start, posed, stages, config))
+    best = selections.pick()
     if not selection.nodes:
         if best is not None and selection.status == Status.INFEASIBLE and selection.selector != _BEST_PLAN:
             raise NotReproducedError("it found no path where there is one.")
-        return Rebuilt(found, None, None)
-    pick = found.placed(asked[0], _edges(graph, selection))
+        return Rebuilt(selections, None, None)
+    pick = selections.placed(asked[0], _edges(graph, selection))
     if pick is None:
         raise NotReproducedError("the path that was selected is not in the graph before it.")
     if not by_lm:
         _check(selection, pick, best)
-    return Rebuilt(found, pick, best)
+    return Rebuilt(selections, pick, best)
 
 
 def _check(selection: PathSelectedEvent, pick: Pick, best: Pick | None) -> None:

@@ -26,9 +26,9 @@ class Better:
 class Relaxations:
     """What more of the budgets would buy."""
 
-    def __init__(self, found: Selections, than: Pick) -> None:
-        self._found, self._than = found, than
-        self._left = dict(found.rule.left)
+    def __init__(self, selections: Selections, than: Pick) -> None:
+        self._found, self._than = selections, than
+        self._left = dict(selections.rule.left)
 
     def alone(self, kind: str) -> Better | None:
         """The smallest count of one budget, all others as they were, with which the rule picks a better path.
@@ -75,13 +75,13 @@ class Relaxations:
             For each set counts of which none can be less by one while the others stay.
         """
         rest = [kind for kind in self._found.kinds if kind not in alone]
-        found: list[set[str]] = []
+        texts: list[set[str]] = []
         for size in range(2, len(rest) + 1):
             for kinds in combinations(rest, size):
-                if not any(smaller <= set(kinds) for smaller in found):
+                if not any(smaller <= set(kinds) for smaller in texts):
                     better = self._raised(kinds)
                     if better is not None:
-                        found.append(set(kinds))
+                        texts.append(set(kinds))
                         yield better
 
     def _better(self, counts: Mapping[str, int]) -> Better | None:
@@ -93,21 +93,21 @@ class Relaxations:
         """Counts of some budgets, evenly raised as far as needed, and each then lowered as far as the others let it."""
 
         def ask(counts: Sequence[int]) -> Better | None:
-            found = self._better(dict(zip(kinds, counts, strict=True)))
-            if found is None:
+            outcome = self._better(dict(zip(kinds, counts, strict=True)))
+            if outcome is None:
                 return None
             # With no more than the path needs the horizon may be shorter, and another path be picked.
-            needed = {kind: max(self._left[kind], found.pick.cost[kind]) for kind in kinds}
-            return self._better(needed) or found
+            needed = {kind: max(self._left[kind], outcome.pick.cost[kind]) for kind in kinds}
+            return self._better(needed) or outcome
 
-        found = together(
+        result = together(
             [self._left[kind] for kind in kinds],
             [0] * len(kinds),
             [self._found.ample[kind] for kind in kinds],
             ask,
             lambda better: [better.counts[kind] for kind in kinds],
         )
-        return None if found is None else self._better(dict(zip(kinds, found.limits, strict=True)))
+        return None if result is None else self._better(dict(zip(kinds, result.limits, strict=True)))
 
     # --- alone ------------------------------------------------------------------------------
 
@@ -155,8 +155,8 @@ class Relaxations:
             return None
 
         def other(count: int) -> Pick | None:
-            found = self._at(number, kind, count)
-            return None if found is None or (here is not None and found.path == here.path) else found
+            result = self._at(number, kind, count)
+            return None if result is None or (here is not None and result.path == here.path) else result
 
         return least(count + 1, high, other, lambda pick: pick.cost[kind], last).value
 

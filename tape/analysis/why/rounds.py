@@ -40,11 +40,14 @@ def rounds(events: Sequence[Event], *, relax: bool = True) -> list[Round]:
     Returns:
         None for an agent that does not plan. Where a selection cannot be rebuilt, its round holds the reason.
     """
-    found: list[Round] = []
+    result: list[Round] = []
     for number, span in enumerate(spans(events), 1):
-        found.append(_main(events, number, span, relax))
-        found += [_again(events, number, span, place, relax) for place in range(len(span.reselections))]
-    return [replace(one, reasons=tuple(explain(one)), outcome=outcome(one)) for one in found]
+        result.append(_main(events, number, span, relax))
+        result += [_again(events, number, span, place, relax) for place in range(len(span.reselections))]
+    return [
+        replace(planning_round, reasons=tuple(explain(planning_round)), outcome=outcome(planning_round))
+        for planning_round in result
+    ]
 
 
 def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Round:
@@ -52,7 +55,7 @@ def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Roun
     at = _followed(events, span)
     until = span.last if at is None else at
     plans = [event for event in events[span.first : until + 1] if isinstance(event, PlansSampledEvent)]
-    one = Round(
+    planning_round = Round(
         number=number,
         kind="plan" if span.probe is None else "probe",
         step=span.step,
@@ -64,15 +67,15 @@ def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Roun
         relaxed=relax,
     )
     if at is None:
-        return _without_selection(events, span, one)
-    one = _selected(events, span, one, at)
+        return _without_selection(events, span, planning_round)
+    planning_round = _selected(events, span, planning_round, at)
     if span.probe is not None:
-        one = _probed(events, span, one)
+        planning_round = _probed(events, span, planning_round)
     if (verifying := verifying_in(config_of(events))) is not None:
-        one = _verified(events, span, one, verifying.verdicts(events[span.first : span.last + 1]))
-    path = () if one.chosen is None else one.chosen.actions
+        planning_round = _verified(events, span, planning_round, verifying.verdicts(events[span.first : span.last + 1]))
+    path = () if planning_round.chosen is None else planning_round.chosen.actions
     begun = next((index for index in (span.committed, span.probe) if index is not None), at)
-    return replace(one, ended=ended(events, path, begun, span.last, changed=_changed(events, span, 0)))
+    return replace(planning_round, ended=ended(events, path, begun, span.last, changed=_changed(events, span, 0)))
 
 
 def _followed(events: Sequence[Event], span: Span) -> int | None:
@@ -99,7 +102,7 @@ def _changed(events: Sequence[Event], span: Span, place: int) -> int | None:
     return None
 
 
-def _without_selection(events: Sequence[Event], span: Span, one: Round) -> Round:
+def _without_selection(events: Sequence[Event], span: Span, planning_round: Round) -> Round:
     """A plan that was followed as it is, or a round that ended before anything was selected."""
     actions: list[str] = []
     if span.acts and not span.folds:
@@ -110,8 +113,8 @@ def _without_selection(events: Sequence[Event], span: Span, one: Round) -> Round
         elif isinstance(chain, PlanningEvent):
             actions = chain.planned()
         path = Candidate(tuple(actions), (), (), {}, None, None, None)
-        one = replace(one, kind="sampled", chosen=path)
-    return replace(one, ended=ended(events, actions, span.first, span.last))
+        planning_round = replace(planning_round, kind="sampled", chosen=path)
+    return replace(planning_round, ended=ended(events, actions, span.first, span.last))
 
 
 def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: bool) -> Round:
@@ -119,7 +122,7 @@ def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: 
     anew: Reselection = span.reselections[place]
     selection = _selection(events, anew.at)
     kept = anew.taken and tuple(selection.actions) == anew.before
-    one = Round(
+    planning_round = Round(
         number=number,
         kind="reselect",
         step=anew.step,
@@ -132,22 +135,24 @@ def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: 
         relaxed=relax,
     )
     if kept or not anew.taken:
-        found = _noted(span, one, selection, anew.at)
-        return replace(found, ended=PathEnd("kept", 0, len(anew.before)))
-    one = _selected(events, span, one, anew.at, anew)
-    assert one.chosen is not None, "it was taken"
+        noted = _noted(span, planning_round, selection, anew.at)
+        return replace(noted, ended=PathEnd("kept", 0, len(anew.before)))
+    planning_round = _selected(events, span, planning_round, anew.at, anew)
+    assert planning_round.chosen is not None, "it was taken"
     changed = _changed(events, span, place + 1)
-    return replace(one, ended=ended(events, one.chosen.actions, anew.at, span.last, changed=changed))
+    return replace(
+        planning_round, ended=ended(events, planning_round.chosen.actions, anew.at, span.last, changed=changed)
+    )
 
 
-def _selected(events: Sequence[Event], span: Span, one: Round, at: int, anew: Reselection | None = None) -> Round:
+def _selected(events: Sequence[Event], span: Span, noted: Round, at: int, anew: Reselection | None = None) -> Round:
     """With what was selected, and what else could have been."""
     selection, graph_at = _selection(events, at), span.graph_before(at)
-    one = _noted(span, one, selection, at)
+    noted = _noted(span, noted, selection, at)
     if selection.selector == LOOK:
-        return replace(one, kind="look", chosen=recorded(selection))
+        return replace(noted, kind="look", chosen=recorded(selection))
     if graph_at is None:
-        return replace(one, unreproduced="it holds no plan graph.")
+        return replace(noted, unreproduced="it holds no plan graph.")
     event = events[graph_at]
     assert isinstance(event, GraphFoldedEvent)
     try:
@@ -155,22 +160,22 @@ def _selected(events: Sequence[Event], span: Span, one: Round, at: int, anew: Re
         if anew is not None and again.pick is not None:
             before = again.on_graph(again.pick.stage, anew.nodes, anew.before)
             gained = "" if before is None else gain(again.candidate(again.pick), before)
-            one = replace(one, gained=gained)
+            noted = replace(noted, gained=gained)
         return _explored(
-            events, span, replace(one, graph=_counts(again, selection, refused_actions(events, at))), again
+            events, span, replace(noted, graph=_counts(again, selection, refused_actions(events, at))), again
         )
     except NotReproducedError as error:
-        return replace(one, unreproduced=str(error))
+        return replace(noted, unreproduced=str(error))
     except SolverError as error:
-        return replace(one, unreproduced=f"the solver failed: {error}")
+        return replace(noted, unreproduced=f"the solver failed: {error}")
 
 
-def _noted(span: Span, one: Round, selection: PathSelectedEvent, at: int) -> Round:
+def _noted(span: Span, planning_round: Round, selection: PathSelectedEvent, at: int) -> Round:
     """With what a selection holds."""
     posed = selection.problem
     left = posed.get("budget")
     return replace(
-        one,
+        planning_round,
         graph_at=span.graph_before(at),
         selected_at=at,
         selector=selection.selector,
@@ -200,35 +205,37 @@ def _counts(again: Rebuilt, selection: PathSelectedEvent, refused: frozenset[str
     }
 
 
-def _explored(events: Sequence[Event], span: Span, one: Round, again: Rebuilt) -> Round:
+def _explored(events: Sequence[Event], span: Span, planning_round: Round, again: Rebuilt) -> Round:
     """With alternatives, budgets, and what would be needed."""
-    pick, found = again.pick, again.found
+    pick, selections = again.pick, again.found
     if pick is None:
-        return replace(one, chosen=None, needs=Needs(found.explain(), _message(events, span)))
+        return replace(planning_round, chosen=None, needs=Needs(selections.explain(), _message(events, span)))
     chosen = again.candidate(pick)
-    one = replace(one, chosen=chosen)
-    others, alike = found.others(pick, MOST_SHOWN)
-    one = replace(one, alternatives=tuple(again.candidate(other) for other in others), alike=alike)
-    if one.by_lm:
+    planning_round = replace(planning_round, chosen=chosen)
+    others, alike = selections.others(pick, MOST_SHOWN)
+    planning_round = replace(
+        planning_round, alternatives=tuple(again.candidate(other) for other in others), alike=alike
+    )
+    if planning_round.by_lm:
         best = again.best
         if best is None:
-            return replace(one, needs=Needs(found.explain()))
-        return replace(one, selected=None if best.path == pick.path else again.candidate(best))
+            return replace(planning_round, needs=Needs(selections.explain()))
+        return replace(planning_round, selected=None if best.path == pick.path else again.candidate(best))
     if chosen.partial:
-        one = replace(one, needs=Needs(found.explain()))
-    if one.status != "OPTIMAL":
-        return one
-    kinds, more = found.kinds if one.relaxed else [], Relaxations(found, pick)
+        planning_round = replace(planning_round, needs=Needs(selections.explain()))
+    if planning_round.status != "OPTIMAL":
+        return planning_round
+    kinds, more = selections.kinds if planning_round.relaxed else [], Relaxations(selections, pick)
     alone = {kind: least for kind in kinds if (least := more.alone(kind)) is not None}
     lines = tuple(
-        BudgetLine(kind, found.rule.left[kind], pick.cost[kind], _relaxation(again, alone.get(kind), chosen))
-        for kind in found.kinds
+        BudgetLine(kind, selections.rule.left[kind], pick.cost[kind], _relaxation(again, alone.get(kind), chosen))
+        for kind in selections.kinds
     )
-    if not one.relaxed:
-        return replace(one, budgets=lines)
+    if not planning_round.relaxed:
+        return replace(planning_round, budgets=lines)
     joint = [*more.together([*alone])]
     return replace(
-        one,
+        planning_round,
         budgets=lines,
         together=tuple(relaxation for least in joint if (relaxation := _relaxation(again, least, chosen))),
         longer=_relaxation(again, more.longer(), chosen),
@@ -246,12 +253,15 @@ def _relaxation(again: Rebuilt, least: Better | None, chosen: Candidate) -> Rela
 
 def _misfits(again: Rebuilt, pick: Pick, known: Sequence[Pick]) -> tuple[Candidate, ...]:
     """Better paths that do not fit: the best without each budget in turn, without all, and those known; best first."""
-    found = again.found
-    without = [found.pick(found.unlimited(*kinds)) for kinds in [*([kind] for kind in found.kinds), found.kinds]]
-    better = [path for path in [*without, *known] if path is not None and found.better(path, pick)]
+    selections = again.found
+    without = [
+        selections.pick(selections.unlimited(*kinds))
+        for kinds in [*([kind] for kind in selections.kinds), selections.kinds]
+    ]
+    better = [path for path in [*without, *known] if path is not None and selections.better(path, pick)]
     unique = {path.path: path for path in better}
     longest = max((path.problem.steps for path in better), default=0)
-    ranked = sorted(unique.values(), key=lambda path: (path.stage, -found.value(path, longest)))
+    ranked = sorted(unique.values(), key=lambda path: (path.stage, -selections.value(path, longest)))
     shown = [again.candidate(path) for path in ranked]
     return tuple([path for path in shown if path.over][:MOST_SHOWN])
 
@@ -262,32 +272,36 @@ def _message(events: Sequence[Event], span: Span) -> str:
     return texts[-1] if texts else ""
 
 
-def _probed(events: Sequence[Event], span: Span, one: Round) -> Round:
+def _probed(events: Sequence[Event], span: Span, planning_round: Round) -> Round:
     """With the action that was tried because no path was left."""
     assert span.probe is not None
-    return replace(one, chosen=recorded(_selection(events, span.probe)), alternatives=(), misfits=(), budgets=())
+    return replace(
+        planning_round, chosen=recorded(_selection(events, span.probe)), alternatives=(), misfits=(), budgets=()
+    )
 
 
-def _verified(events: Sequence[Event], span: Span, one: Round, found: Verdicts) -> Round:
+def _verified(events: Sequence[Event], span: Span, planning_round: Round, verdicts: Verdicts) -> Round:
     """With the verdicts of the verifier, and what was committed to."""
-    one = replace(
-        one,
-        hypotheses=found.hypotheses,
-        queries=found.queries,
-        refusal=found.refusal,
+    planning_round = replace(
+        planning_round,
+        hypotheses=verdicts.hypotheses,
+        queries=verdicts.queries,
+        refusal=verdicts.refusal,
         committed_at=span.committed,
-        selected=one.chosen,
+        selected=planning_round.chosen,
         chosen=None,
     )
     if span.committed is None:
-        return one
+        return planning_round
     selection, graph_at = _selection(events, span.committed), span.graph_before(span.committed)
     chosen = recorded(selection)
     event: Any = None if graph_at is None else events[graph_at]
     if isinstance(event, GraphFoldedEvent):
         try:
-            chosen = placed(event, selection, sorted(one.left))
+            chosen = placed(event, selection, sorted(planning_round.left))
         except NotReproducedError as error:
-            one = replace(one, unreproduced=str(error))
-    same = one.selected is not None and chosen is not None and one.selected.actions == chosen.actions
-    return replace(one, chosen=chosen, selected=None if same else one.selected)
+            planning_round = replace(planning_round, unreproduced=str(error))
+    same = (
+        planning_round.selected is not None and chosen is not None and planning_round.selected.actions == chosen.actions
+    )
+    return replace(planning_round, chosen=chosen, selected=None if same else planning_round.selected)

@@ -48,16 +48,16 @@ def _parts(title: str, about: Sequence[str], rounds: Sequence[Round]) -> Iterato
     yield from [_text(title, "bold")] if title else []
     yield from map(_text, about)
     kept: list[Round] = []
-    for one in rounds:
-        if one.kind == "reselect" and (one.kept or not one.taken):
-            kept.append(one)
+    for planning_round in rounds:
+        if planning_round.kind == "reselect" and (planning_round.kept or not planning_round.taken):
+            kept.append(planning_round)
             continue
         yield from _kept(kept)
         kept = []
         yield ""
-        yield from _round(one)
+        yield from _round(planning_round)
     yield from _kept(kept)
-    if any(one.alternatives or one.misfits or one.budgets for one in rounds):
+    if any(item.alternatives or item.misfits or item.budgets for item in rounds):
         yield ""
         yield _text(LEGEND, "dim")
 
@@ -67,51 +67,61 @@ def _kept(kept: Sequence[Round]) -> Iterator[RenderableType]:
     if not kept:
         return
     yield ""
-    steps = listing([str(one.step) for one in kept])
+    steps = listing([str(planning_round.step) for planning_round in kept])
     what = (
-        "the path in hand was kept" if any(not one.kept for one in kept) else "the rest of the path was still the best"
+        "the path in hand was kept"
+        if any(not planning_round.kept for planning_round in kept)
+        else "the rest of the path was still the best"
     )
     each = "" if len(kept) == 1 else " each time"
     sentence = f"After {'step' if len(kept) == 1 else 'steps'} {steps} less was used than the worst case: {what}{each}."
     yield Padding(_text(sentence), (0, 0, 0, 2))
 
 
-def _round(one: Round) -> Iterator[RenderableType]:
+def _round(planning_round: Round) -> Iterator[RenderableType]:
     """The parts of a round."""
-    yield _text(_head(one), "bold")
-    if made := _made(one):
+    yield _text(_head(planning_round), "bold")
+    if made := _made(planning_round):
         yield _text(made)
     yield ""
-    rows = [("why", sentence) for sentence in one.reasons]
-    rows += [("", f"{_verdict(one)}")] if one.hypotheses else []
-    rows += [("then", one.outcome)] if one.outcome else []
-    mismatch = one.ended.mismatch
-    if mismatch is not None and one.ended.how not in ("reselected",):
+    rows = [("why", sentence) for sentence in planning_round.reasons]
+    rows += [("", f"{_verdict(planning_round)}")] if planning_round.hypotheses else []
+    rows += [("then", planning_round.outcome)] if planning_round.outcome else []
+    mismatch = planning_round.ended.mismatch
+    if mismatch is not None and planning_round.ended.how not in ("reselected",):
         rows += [("predicted", mismatch.predicted), ("observed", mismatch.observed)]
     yield _pairs(rows)
-    if one.chosen is not None or one.selected is not None or one.alternatives:
+    if planning_round.chosen is not None or planning_round.selected is not None or planning_round.alternatives:
         yield ""
-        yield _paths(one)
-    if one.budgets:
+        yield _paths(planning_round)
+    if planning_round.budgets:
         yield ""
-        yield _budgets(one)
+        yield _budgets(planning_round)
 
 
-def _head(one: Round) -> str:
-    left = listing([in_units(*item) for item in one.left.items()]) if one.left else ""
-    where = "before the first step" if one.step == 0 else f"after step {one.step}"
-    name = f"ROUND {one.number}" if one.kind != "reselect" else f"ROUND {one.number}, SELECTED ANEW"
+def _head(planning_round: Round) -> str:
+    left = listing([in_units(*item) for item in planning_round.left.items()]) if planning_round.left else ""
+    where = "before the first step" if planning_round.step == 0 else f"after step {planning_round.step}"
+    name = (
+        f"ROUND {planning_round.number}"
+        if planning_round.kind != "reselect"
+        else f"ROUND {planning_round.number}, SELECTED ANEW"
+    )
     return f"{name}, {where}" + (f", with {left} left for the path" if left else "")
 
 
-def _made(one: Round) -> str:
+def _made(planning_round: Round) -> str:
     """What the graph was made of."""
-    if one.graph is None or one.kind == "reselect":
+    if planning_round.graph is None or planning_round.kind == "reselect":
         return ""
-    graph = one.graph
-    plans = f"{count_of(one.sampled, 'sampled plan')}" if one.sampled else "What was left of the plans"
-    if one.readable < one.sampled:
-        plans += f" ({one.sampled - one.readable} unreadable)"
+    graph = planning_round.graph
+    plans = (
+        f"{count_of(planning_round.sampled, 'sampled plan')}"
+        if planning_round.sampled
+        else "What was left of the plans"
+    )
+    if planning_round.readable < planning_round.sampled:
+        plans += f" ({planning_round.sampled - planning_round.readable} unreadable)"
     made = f"{plans} made {count_of(graph['nodes'], 'state')} and {count_of(graph['edges'], 'action')}"
     seen = [f"{graph[name]} {text}" for name, text in _SEEN.items() if graph[name]]
     return f"{made}; {listing(seen)}." if seen else f"{made}."
@@ -124,8 +134,8 @@ _SEEN = {
 }
 
 
-def _verdict(one: Round) -> str:
-    refused = [hypothesis for hypothesis in one.hypotheses if not hypothesis.accepted]
+def _verdict(planning_round: Round) -> str:
+    refused = [hypothesis for hypothesis in planning_round.hypotheses if not hypothesis.accepted]
     if not refused:
         return "The verifier refused nothing."
     text = "; ".join(f"{' > '.join(hypothesis.actions)}: {hypothesis.why}" for hypothesis in refused)
@@ -143,22 +153,22 @@ def _pairs(rows: Sequence[tuple[str, str]]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _paths(one: Round) -> RenderableType:
+def _paths(planning_round: Round) -> RenderableType:
     """The chosen path and the others."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(ratio=1)
     table.add_column(max_width=26)
     table.add_column(no_wrap=True)
     table.add_row(_text("path", "dim"), _text("worst case", "dim"), _text("score", "dim"))
-    picked = one.picked
-    what = "CHOSEN" if one.committed_at is None else "COMMITTED TO"
-    if one.chosen is not None:
-        _add(table, what, one.chosen, None, "bold")
-    if one.selected is not None:
-        _add(table, "the solver's choice", one.selected, None)
-    for path in one.alternatives:
+    picked = planning_round.picked
+    what = "CHOSEN" if planning_round.committed_at is None else "COMMITTED TO"
+    if planning_round.chosen is not None:
+        _add(table, what, planning_round.chosen, None, "bold")
+    if planning_round.selected is not None:
+        _add(table, "the solver's choice", planning_round.selected, None)
+    for path in planning_round.alternatives:
         _add(table, "also fits", path, picked)
-    for path in one.misfits:
+    for path in planning_round.misfits:
         over = listing([in_units(*item) for item in path.over.items()])
         _add(table, f"better, but needs {over} more", path, picked)
     return Padding(table, (0, 0, 0, 2))
@@ -205,15 +215,15 @@ def _shared(actions: Sequence[str], chosen: Sequence[str]) -> tuple[int, int]:
     return (first if first > 1 else 0), (last if last > 1 else 0)
 
 
-def _budgets(one: Round) -> RenderableType:
+def _budgets(planning_round: Round) -> RenderableType:
     """Each budget, and what a little more of it buys."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     table.add_row(*[_text(name, "dim") for name in ("budget", "left", "needed", "a little more would buy")])
-    joint = {kind for together in one.together for kind in together.to}
-    for line in one.budgets:
+    joint = {kind for together in planning_round.together for kind in together.to}
+    for line in planning_round.budgets:
         buys = "nothing"
         if line.more is not None:
             buys = f"{in_units(line.kind, line.more.by[line.kind])} more: {line.more.gain}"
@@ -221,7 +231,7 @@ def _budgets(one: Round) -> RenderableType:
             buys = "alone nothing"
         left, used = in_units(line.kind, line.left), in_units(line.kind, line.used)
         table.add_row(_text(line.kind), _text(left), _text(used), _text(buys, "bold" if line.more else ""))
-    for together in one.together:
+    for together in planning_round.together:
         more = listing([in_units(*item) for item in together.by.items()])
         table.add_row(_text(listing([*together.to])), "", "", _text(f"{more} more: {together.gain}", "bold"))
     return Padding(table, (0, 0, 0, 2))

@@ -127,9 +127,9 @@ class Selections:
         budgets = self.rule.left if left is None else left
         horizon = self.horizon(budgets) if horizon is None else horizon
         for number, stage in enumerate(self.rule.stages):
-            found = self.best(number, budgets, horizon)
-            if found is not None and (not stage.goal_only or self.at_goal(found)):
-                return found
+            best = self.best(number, budgets, horizon)
+            if best is not None and (not stage.goal_only or self.at_goal(best)):
+                return best
         return None
 
     def placed(self, stage: int, path: Sequence[int]) -> Pick | None:
@@ -160,22 +160,32 @@ class Selections:
         problem, ids = self._base(than.stage)
         asked = _LOOK * (k + 1)
         while True:
-            found = solvers.k_best(problem, asked)
-            straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
-            picks = [
-                Pick(than.stage, problem, one.edges, tuple(ids[e] for e in one.edges), one.objective or 0.0)
-                for one in straight
+            best_paths = solvers.k_best(problem, asked)
+            straight = [
+                solution
+                for solution in best_paths
+                if solution.edges and len(set(solution.nodes)) == len(solution.nodes)
             ]
-            picks = [one for one in picks if one.path != than.path]
+            picks = [
+                Pick(
+                    than.stage,
+                    problem,
+                    solution.edges,
+                    tuple(ids[e] for e in solution.edges),
+                    solution.objective or 0.0,
+                )
+                for solution in straight
+            ]
+            picks = [entry for entry in picks if entry.path != than.path]
             outcomes = {_outcome(than): -1}
-            for rank, one in enumerate(picks):
-                outcomes.setdefault(_outcome(one), rank)
-            if len(outcomes) > k or len(found) < asked or asked >= _MOST_LOOKED_AT:
+            for rank, item in enumerate(picks):
+                outcomes.setdefault(_outcome(item), rank)
+            if len(outcomes) > k or len(best_paths) < asked or asked >= _MOST_LOOKED_AT:
                 break
             asked *= _LOOK
         first = sorted(rank for rank in outcomes.values() if rank >= 0)[:k]
         rest = [rank for rank in range(len(picks)) if rank not in first][: k - len(first)]
-        alike = sum(_outcome(one) == _outcome(than) for one in picks)
+        alike = sum(_outcome(entry) == _outcome(than) for entry in picks)
         return [picks[rank] for rank in sorted([*first, *rest])], alike
 
     def at_goal(self, pick: Pick) -> bool:
@@ -261,10 +271,10 @@ class Selections:
         if key not in self._solved:
             base, ids = self._base(number)
             problem = replace(base, budgets=key[2], horizon=horizon)
-            found = solvers.solve(problem)
+            solution = solvers.solve(problem)
             pick = None
-            if found.has_path and found.objective is not None:
-                path = tuple(ids[edge] for edge in found.edges)
-                pick = Pick(number, problem, found.edges, path, found.objective)
+            if solution.has_path and solution.objective is not None:
+                path = tuple(ids[edge] for edge in solution.edges)
+                pick = Pick(number, problem, solution.edges, path, solution.objective)
             self._solved[key] = pick
         return self._solved[key]

@@ -146,11 +146,11 @@ def spans(events: Sequence[Event]) -> list[Span]:
         planned = planned or isinstance(event, _PLANNING)
         acted = acted or isinstance(event, ActedEvent)
     ends = [first - 1 for first, _ in borders[1:]] + [len(events) - 1]
-    found = [
+    all_spans = [
         _span(events, first, last, reason, verifying.name if verifying else "")
         for (first, reason), last in zip(borders, ends, strict=True)
     ]
-    return [span for span in found if span.folds or span.selections or span.samples or span.chain is not None]
+    return [span for span in all_spans if span.folds or span.selections or span.samples or span.chain is not None]
 
 
 def _span(events: Sequence[Event], first: int, last: int, reason: str, verifier: str) -> Span:
@@ -186,7 +186,7 @@ def _reselections(
     """What was selected after the first action of a round; each is measured against the path that was in hand then."""
     in_hand = next((event for _, event in reversed(before) if event.actions), None)
     since = max((index for index, _ in before), default=0)
-    found = []
+    reselections = []
     for index, following in zip(indices, [*indices[1:], last + 1], strict=False):
         event = events[index]
         assert isinstance(event, PathSelectedEvent)
@@ -198,10 +198,10 @@ def _reselections(
         taken = bool(event.actions) and not worse and (next_act is None or next_act.planned == event.actions[0])
         step = sum(isinstance(other, ActedEvent) for other in events[:index])
         nodes = tuple(in_hand.nodes[done:]) if in_hand is not None else ()
-        found.append(Reselection(index, step, rest, nodes, taken, following - 1))
+        reselections.append(Reselection(index, step, rest, nodes, taken, following - 1))
         if taken:
             in_hand, since = event, index
-    return tuple(found)
+    return tuple(reselections)
 
 
 def _at_goal(events: Sequence[Event], path: PathSelectedEvent, before: int) -> bool:

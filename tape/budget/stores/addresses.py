@@ -71,14 +71,14 @@ def read_address(text: str | Address) -> Address:
     text = text.lstrip()
     if text.rstrip() == MEMORY:
         return Address(MEMORY, None)
-    if found := _FILE.match(text):
+    if match := _FILE.match(text):
         # Whole: a reader of addresses cuts at `#` and `?`, and leaves line feeds out, which names another file.
-        path = unquote(text[found.end() :], errors="surrogateescape")
+        path = unquote(text[match.end() :], errors="surrogateescape")
         require_file(path)
         return Address(f"file://{path}", Path(path))
     text = text.rstrip()
-    if found := _DATABASE.match(text):
-        text = f"postgresql://{text[found.end() :]}"
+    if match := _DATABASE.match(text):
+        text = f"postgresql://{text[match.end() :]}"
         # libpq ends the password at the first of these, and takes what follows for the host or the database.
         before, at, after = text[13:].partition("?")[0].partition("@")
         if at and ("/" in before or "@" in after):

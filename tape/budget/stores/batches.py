@@ -130,8 +130,8 @@ class Batches:
             answers = self._apply([request for request, _ in batch])
         except BaseException as error:
             if len(batch) > 1 and not isinstance(error, UnreachableLedgerError):
-                for one in batch:
-                    self._answer([one])
+                for pair in batch:
+                    self._answer([pair])
                 return
             for _, answered in batch:
                 answered.set_exception(error)
@@ -174,13 +174,13 @@ class Batches:
         assert all(number >= 1 for number in batches.values()), batches
         assert all(number > self._seen.get(root, 0) for root, number in batches.items()), "batches go on"
         assert len(answers) == len(batch), "each is answered"
-        pairs = [(one["do"], answer) for one, answer in zip(batch, answers, strict=True)]
+        pairs = [(mapping["do"], answer) for mapping, answer in zip(batch, answers, strict=True)]
         assert all(do in ("reserve", "grow") for do, answer in pairs if "held" in answer), pairs
         assert all(do == "end" for do, answer in pairs if "ended" in answer), pairs
-        roots = {one["scope"].partition("/")[0] for one in batch if "scope" in one}
+        roots = {mapping["scope"].partition("/")[0] for mapping in batch if "scope" in mapping}
         assert roots <= batches.keys(), "who asks has the root of its scope alone"
-        told = [Warned(*one) for one in warnings]
-        warned = {one.account.partition("/")[0].partition("#")[0] for one in told}
+        told = [Warned(*warning) for warning in warnings]
+        warned = {item.account.partition("/")[0].partition("#")[0] for item in told}
         assert warned <= batches.keys(), "a batch warns of what it has done itself"
         self._seen.update(batches)
         self._told.extend(told)
@@ -195,23 +195,23 @@ class Batches:
         if self._connection is not None and not self._connection.closed:
             return
         try:
-            found = connect(self._address)
-            rows = answered(found, READS, "select version, instance from tape_ledger.meta")
+            connection = connect(self._address)
+            rows = answered(connection, READS, "select version, instance from tape_ledger.meta")
         except psycopg.Error as error:
             raise_fault(self._address, error)
         row = rows[0] if rows else None
         if row is None or row[0] != VERSION:
-            found.close()
+            connection.close()
             raise LedgerError(
                 f"the ledger {self._address} has version {row and row[0]}, and this program knows {VERSION}; install "
                 "the version that made it"
             )
         if self._instance not in (None, row[1]):
-            found.close()
+            connection.close()
             raise LedgerError(f"the ledger {self._address} is another one than before; open it anew")
-        assert found.autocommit, "a batch is one statement and one commit"
+        assert connection.autocommit, "a batch is one statement and one commit"
         assert row[1] is not None, "a ledger can be told from others"
-        self._instance, self._connection = row[1], found
+        self._instance, self._connection = row[1], connection
 
     def _cut(self) -> None:
         connection, self._connection = self._connection, None

@@ -63,7 +63,7 @@ class Books(HeldParts):
         if (ended := self.ended_part(request.scope)) is not None:
             return Paused(ended, True, "ledger", PART_ENDED)
         if pauses := [self.pauses[account] for account in accounts if account in self.pauses]:
-            first = next((one for one in pauses if one.stopped), pauses[0])
+            first = next((pause for pause in pauses if pause.stopped), pauses[0])
             return Paused(first.account, first.stopped, first.who, first.why)
         if request.part and self.of_account(request.part):
             raise LedgerError(f"the part {request.part} was given before; name another")
@@ -208,7 +208,7 @@ class Books(HeldParts):
 
     def warnings(self, at: datetime, refused: Refused | None) -> Iterator[tuple[Record, Warned | None]]:
         """What is to be written down of levels that are reached, and what is to be told."""
-        for rule in sorted(self.rules.values(), key=lambda one: one.account):
+        for rule in sorted(self.rules.values(), key=lambda item: item.account):
             for cap, window, level in list(self.reached(rule, at, refused)):
                 assert cap.period.unit != "rolling", "a rolling cap has no levels"
                 assert level > window.warned or (level == 0 and refused is not None), "it is warned once"
@@ -221,7 +221,7 @@ class Books(HeldParts):
 
     def _require(self, key: CapKey, what: str) -> None:
         if key not in self.caps:
-            known = ", ".join(" ".join(one) for one in self.caps) or "none"
+            known = ", ".join(" ".join(cap) for cap in self.caps) or "none"
             raise LedgerError(f"there is no cap {' '.join(key)}; there is: {known[:500]}")
         if self.caps[key].period.unit == "rolling":
             raise LedgerError(f"a rolling cap is not {what}: what was spent leaves it by itself; change the cap")
@@ -344,9 +344,15 @@ class Books(HeldParts):
     def _apply_rule(self, record: Record) -> None:
         do, account, at = record["do"], record["account"], record["at"]
         if do == "rule":
-            one = record
+            mapping = record
             self.rules[account] = Rule(
-                account, one["at_limit"], one["seconds"], tuple(one["warn"]), one["webhook"], one["same"], one["tools"]
+                account,
+                mapping["at_limit"],
+                mapping["seconds"],
+                tuple(mapping["warn"]),
+                mapping["webhook"],
+                mapping["same"],
+                mapping["tools"],
             )
         elif do == "pause":
             wanted = Wanted(*record["wanted"]) if record["wanted"] else None
@@ -361,5 +367,5 @@ def _of_cap(do: str, key: CapKey, who: str, why: str, at: datetime) -> Record:
     return {"do": do, "at": at, "account": account, "resource": resource, "period": period, "who": who, "why": why}
 
 
-def _larger(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else max(one, other)
+def _larger(index: int | None, other: int | None) -> int | None:
+    return None if index is None or other is None else max(index, other)

@@ -81,10 +81,10 @@ def answered(connection: psycopg.Connection[Any], before: str, statement: str, *
 def first_line(error: BaseException) -> str:
     """The first line of what an error says."""
     lines = str(error).strip().splitlines()
-    found = lines[0] if lines else type(error).__name__
-    assert found, "something is said in any case"
-    assert "\n" not in found, "it is one line"
-    return redacted(found)
+    line = lines[0] if lines else type(error).__name__
+    assert line, "something is said in any case"
+    assert "\n" not in line, "it is one line"
+    return redacted(line)
 
 
 def raise_fault(address: Address, error: psycopg.Error, *, making: bool = False) -> NoReturn:

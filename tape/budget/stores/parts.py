@@ -146,6 +146,6 @@ class HeldParts(Windows):
 
 def _known(used: int | None, worst: int | None) -> int:
     """What is booked: an unknown amount at its worst case, which is 0 where that is unknown and nothing caps it."""
-    found = (worst or 0) if used is None else used
-    assert found >= 0, (used, worst)
-    return found
+    index = (worst or 0) if used is None else used
+    assert index >= 0, (used, worst)
+    return index

@@ -126,9 +126,9 @@ class PostgresStore(LedgerStore):
             raise LedgerError(f"the hold {id} has ended ({answer['state']}); reserve anew")
         if answer.get("error") == "ended part":
             raise LedgerError(no_more(id, answer["part"]))
-        found = _held(id, answer)
-        assert found == Held(id) or isinstance(found, Refused), "whose answer it is"
-        return found
+        held = _held(id, answer)
+        assert held == Held(id) or isinstance(held, Refused), "whose answer it is"
+        return held
 
     def settle(self, id: str, amounts: Mapping[str, int | None]) -> Ended:
         """See :class:`LedgerStore`."""
@@ -157,38 +157,38 @@ class PostgresStore(LedgerStore):
         """See :class:`LedgerStore`."""
         accounts_of(scope, labels or {})
         self._batches.ask(do="sweep", scope=scope)
-        found = self._balances(scope, labels)
-        assert len(found) == len({one.cap.key for one in found}), "a call is asked once for a cap"
-        assert all(concerns(one.cap.account, scope) for one in found), "what it pays from"
-        lengths = [len(one.cap.account) for one in found if "#" not in one.cap.account]
+        balances = self._balances(scope, labels)
+        assert len(balances) == len({balance.cap.key for balance in balances}), "a call is asked once for a cap"
+        assert all(concerns(balance.cap.account, scope) for balance in balances), "what it pays from"
+        lengths = [len(balance.cap.account) for balance in balances if "#" not in balance.cap.account]
         assert lengths == sorted(lengths, reverse=True), "the leaf is asked before what is above it"
-        return found
+        return balances
 
     def balances(self) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
         self._sweep()
-        found = self._balances(None, None)
-        keys = [one.cap.key for one in found]
+        balances = self._balances(None, None)
+        keys = [balance.cap.key for balance in balances]
         assert keys == sorted({*keys}), "each cap comes once, by its key"
-        return found
+        return balances
 
     def _balances(self, scope: str | None, labels: Labels | None) -> list[Balance]:
         rows = self._select("select * from tape_ledger.balances(%s, %s, %s)", scope, Jsonb(dict(labels or {})), self.at)
         amounts = dict(self._select("select account || ' ' || resource || ' ' || period, amount from tape_ledger.cap"))
-        found = []
+        balances = []
         for account, resource, period, begun, *counts in rows:
             cap = Cap(account, resource, amounts[f"{account} {resource} {period}"], Period.parse(period))
-            one = Balance(cap, begun, *counts)
+            balance = Balance(cap, begun, *counts)
             assert cap.key == (account, resource, period), (cap, period)
-            assert (begun is None) == (cap.period.unit == "total"), one
-            assert one.amount >= 0, one
-            assert one.spent >= 0, one
-            assert one.held >= 0, one
-            assert one.debt >= 0, one
-            within = one.spent + one.held <= one.amount + one.debt
+            assert (begun is None) == (cap.period.unit == "total"), balance
+            assert balance.amount >= 0, balance
+            assert balance.spent >= 0, balance
+            assert balance.held >= 0, balance
+            assert balance.debt >= 0, balance
+            within = balance.spent + balance.held <= balance.amount + balance.debt
             assert within or cap.period.unit == "rolling", "a cap is exceeded by a debt alone"
-            found.append(one)
-        return found
+            balances.append(balance)
+        return balances
 
     def history(self, scope: str = "", most: int = 100) -> Sequence[HoldRecord]:
         """See :class:`LedgerStore`."""
@@ -198,10 +198,10 @@ class PostgresStore(LedgerStore):
             " where %s = '' or starts_with(scope || '/', %s || '/') order by number desc limit %s",
             scope, scope, max(0, most),
         )  # fmt: skip
-        found = [HoldRecord(*row) for row in rows]
-        assert len(found) <= max(0, most), (len(found), most)
-        assert all(one.state != "held" or not one.spent for one in found), "what is open has spent nothing"
-        return found
+        records = [HoldRecord(*row) for row in rows]
+        assert len(records) <= max(0, most), (len(records), most)
+        assert all(record.state != "held" or not record.spent for record in records), "what is open has spent nothing"
+        return records
 
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
@@ -278,10 +278,10 @@ class PostgresStore(LedgerStore):
         rows = self._select(
             "select account, at_limit, seconds, warn, webhook, same, tools from tape_ledger.rule order by account"
         )
-        found = [Rule(account, at, n, tuple(warn), *more) for account, at, n, warn, *more in rows]
-        accounts = [one.account for one in found]
+        rules = [Rule(account, at, n, tuple(warn), *more) for account, at, n, warn, *more in rows]
+        accounts = [rule.account for rule in rules]
         assert accounts == sorted({*accounts}), "an account has one rule, and they come by account"
-        return found
+        return rules
 
     def pause(self, account: str, who: str, why: str, *, stopped: bool = False, wanted: Wanted | None = None) -> None:
         """See :class:`LedgerStore`."""
@@ -293,7 +293,7 @@ class PostgresStore(LedgerStore):
         """See :class:`LedgerStore`."""
         answer = self._change(who, why, do="resume", account=account, once=once)
         if answer.get("error") == "not paused":
-            paused = ", ".join(one.account for one in self.pauses()) or "none"
+            paused = ", ".join(pause.account for pause in self.pauses()) or "none"
             raise LedgerError(f"{account} is not paused; there is: {paused}")
         if answer.get("error") == "nothing wanted":
             raise LedgerError(f"{account} was paused for another reason than a cap; resume it without --once")
@@ -303,13 +303,13 @@ class PostgresStore(LedgerStore):
     def pauses(self) -> Sequence[Pause]:
         """See :class:`LedgerStore`."""
         rows = self._select("select account, stopped, at, who, why, wanted from tape_ledger.pause order by 1")
-        found = [
+        pauses = [
             Pause(account, stopped, at, who, why, Wanted(*wanted) if wanted else None)
             for account, stopped, at, who, why, wanted in rows
         ]
-        accounts = [one.account for one in found]
+        accounts = [pause.account for pause in pauses]
         assert accounts == sorted({*accounts}), "an account is paused once, and they come by account"
-        return found
+        return pauses
 
     def close(self) -> None:
         """See :class:`LedgerStore`."""
@@ -341,11 +341,11 @@ def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
     if "refused" not in answer:
         assert answer["held"] in get_args(State), answer
         return Held(id, answer["held"])
-    found = Refused(*answer["refused"])
-    assert found.cap_needed is None or found.cap_needed > found.amount, found
-    assert found.left >= 0, found
-    assert found.left <= found.amount, found
-    return found
+    refused = Refused(*answer["refused"])
+    assert refused.cap_needed is None or refused.cap_needed > refused.amount, refused
+    assert refused.left >= 0, refused
+    assert refused.left <= refused.amount, refused
+    return refused
 
 
 def _require_known(id: str, answer: Mapping[str, Any]) -> None:

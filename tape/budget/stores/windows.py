@@ -40,7 +40,7 @@ class Window:
     def level(self, rule: Rule) -> int:
         """The highest level of a rule that is reached."""
         taken = (self.spent + self.held) * 100
-        return max((one for one in rule.warn if taken >= one * self.amount), default=0)
+        return max((index for index in rule.warn if taken >= index * self.amount), default=0)
 
 
 @dataclass(slots=True)
@@ -68,10 +68,10 @@ class Hold:
 
     def record(self) -> HoldRecord:
         """For people."""
-        one = self.request
+        request = self.request
         return HoldRecord(
-            one.id, one.scope, one.labels, one.name, dict(self.worst), dict(self.spent), self.state, self.begun,
-            self.expires,
+            request.id, request.scope, request.labels, request.name, dict(self.worst), dict(self.spent), self.state,
+            self.begun, self.expires,
         )  # fmt: skip
 
 
@@ -106,13 +106,13 @@ class Windows:
         """A cap with what was added for its period."""
         window = None if cap.period.unit == "rolling" else self.windows.get((cap.key, cap.period.begun(at)))
         assert window is None or cap.key in self.caps, "only a cap that is there has windows"
-        found = self.caps.get(cap.key, cap).amount if window is None else window.amount
-        assert found >= 0, (cap, found)
-        return found
+        amount = self.caps.get(cap.key, cap).amount if window is None else window.amount
+        assert amount >= 0, (cap, amount)
+        return amount
 
     def taken(self, cap: Cap, at: datetime) -> int:
         """Spent and held."""
-        spent, held = sum(one.spent for one in self._now(cap, at)), self._holds_of(cap, at)
+        spent, held = sum(window.spent for window in self._now(cap, at)), self._holds_of(cap, at)
         assert spent >= 0, (cap, spent)
         assert held >= 0, (cap, held)
         return spent + held
@@ -123,7 +123,7 @@ class Windows:
         assert everything >= 0, (cap, everything)
         if cap.period.unit == "rolling":
             return everything
-        now = sum(one.held for one in self._now(cap, at))
+        now = sum(window.held for window in self._now(cap, at))
         assert now <= everything, (cap, now, everything)
         assert now == everything or cap.period.unit != "total", "there is one window of what has no beginning"
         return now
@@ -132,30 +132,30 @@ class Windows:
         """The windows that count at a moment."""
         start = cap.period.begun(at)
         if cap.period.unit != "rolling":
-            found = self.windows.get((cap.key, start))
-            yield from () if found is None else (found,)
+            window = self.windows.get((cap.key, start))
+            yield from () if window is None else (window,)
             return
         earliest = cap.period.earliest(at)
         assert start is not None
         assert earliest is not None
         while earliest <= start:
-            if (found := self.windows.get((cap.key, earliest))) is not None:
-                yield found
+            if (window := self.windows.get((cap.key, earliest))) is not None:
+                yield window
             earliest += timedelta(seconds=cap.period.bucket)
 
     def balances(self, at: datetime, caps: Iterable[Cap]) -> list[Balance]:
         """Caps in their present periods."""
-        found = []
+        balances = []
         for cap in caps:
             windows = list(self._now(cap, at))
-            spent, debt = sum(one.spent for one in windows), sum(one.debt for one in windows)
+            spent, debt = sum(window.spent for window in windows), sum(window.debt for window in windows)
             amount, held = self.amount(cap, at), self._holds_of(cap, at)
             assert spent >= 0, cap
             assert held >= 0, cap
-            assert debt <= spent + sum(one.forgiven for one in windows), "a debt was spent"
+            assert debt <= spent + sum(window.forgiven for window in windows), "a debt was spent"
             begun = cap.period.earliest(at)
-            found.append(Balance(cap, begun, amount, spent, held, debt))
-        return found
+            balances.append(Balance(cap, begun, amount, spent, held, debt))
+        return balances
 
     # --- changing -----------------------------------------------------------------------------
 
@@ -218,8 +218,8 @@ class Windows:
         """Make or change a cap, for its present period and all later ones."""
         new, start = cap.key not in self.caps, cap.period.begun(at)
         self.caps[cap.key] = cap
-        others = [one for one in self.of_account(cap.account) if one.key != cap.key]
-        self._by_account[cap.account] = sorted((*others, cap), key=lambda one: one.key)
+        others = [item for item in self.of_account(cap.account) if item.key != cap.key]
+        self._by_account[cap.account] = sorted((*others, cap), key=lambda item: item.key)
         if new or cap.period.unit == "rolling":
             return
         for (key, begun), window in self.windows.items():

@@ -212,13 +212,13 @@ def _unwrapped(text: str) -> list[str]:
     ``{"answer": "{"a":1}"}``, which is no JSON.
     """
     raw = _WRAPPED.fullmatch(text)
-    found = [raw[1]] if raw else []
+    texts = [raw[1]] if raw else []
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError):
-        return found
+        return texts
     inner = loaded.get(ANSWER) if isinstance(loaded, dict) and len(loaded) == 1 else None
-    return [inner, *found] if isinstance(inner, str) else []
+    return [inner, *texts] if isinstance(inner, str) else []
 
 
 @dataclass(frozen=True)

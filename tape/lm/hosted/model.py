@@ -116,8 +116,8 @@ class HostedLM:
         """
         return await self._each(requests, self._score)
 
-    async def _each(self, requests: Sequence[Request], one: Callable[[Request], Awaitable[T]]) -> list[T]:
-        outcomes = await asyncio.gather(*(one(request) for request in requests), return_exceptions=True)
+    async def _each(self, requests: Sequence[Request], function: Callable[[Request], Awaitable[T]]) -> list[T]:
+        outcomes = await asyncio.gather(*(function(request) for request in requests), return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException) and not isinstance(outcome, EndpointError):
                 raise outcome

@@ -110,7 +110,9 @@ class _OpenAISession:
             return None
         address = f"{self._wire.base_url.rstrip('/').removesuffix('/v1')}/tokenize"
         try:
-            asked = [self._client.post(address, cast_to=str, body={"content": one.text}) for one in samples]
+            asked = [
+                self._client.post(address, cast_to=str, body={"content": http_sample.text}) for http_sample in samples
+            ]
             async with asyncio.timeout(_COUNTING):
                 return sum(len(json.loads(answer)["tokens"]) + 1 for answer in await asyncio.gather(*asked))
         except (TimeoutError, NoAnswerError, openai.APIError, KeyError, TypeError, ValueError):

@@ -96,28 +96,28 @@ class Provider:
             ModelError: No key is set where one is needed.
             MissingExtraError: The client package is not installed.
         """
-        found = _ARGUMENT.fullmatch(argument)
-        if found is None:
+        match = _ARGUMENT.fullmatch(argument)
+        if match is None:
             raise ConfigError(f"{self.name}: expected {self.name}:NAME[@URL][#OPTION=VALUE,...]")
-        url = found["url"] or os.environ.get(self.url_variable) or self.url
+        url = match["url"] or os.environ.get(self.url_variable) or self.url
         key = os.environ.get(self.key, "")
         hide(key, f"the key in {self.key}")
         if redacted([argument, url]) != [argument, url]:
             raise ConfigError(f"{self.name}: the model string holds the key; it belongs into {self.key} alone")
         self._check_url(url)
-        values, prompt_format, free = _options(self.name, found["options"] or "")
+        values, prompt_format, free = _options(self.name, match["options"] or "")
         free = price is None and (free or is_here(url))
         if not self.bills_errors and (url == self.url if self.needs_key else free):
             values = {"after_error": "nothing", **values}
-        require_extra(self.package, self.package, "outlines", what=f"{self.name}:{found['model']}")
+        require_extra(self.package, self.package, "outlines", what=f"{self.name}:{match['model']}")
         if not key and self.needs_key and url == self.url:
-            raise ModelError(f"{self.name}:{found['model']} needs a key: set the environment variable {self.key}")
+            raise ModelError(f"{self.name}:{match['model']} needs a key: set the environment variable {self.key}")
         if not re.fullmatch(r"[!-~]*", key):
             raise ModelError(f"the environment variable {self.key} holds characters that no key has; set it again")
         return HostedLM(
-            self.wire(found["model"], url, key),
+            self.wire(match["model"], url, key),
             name=f"{self.name}:{argument}",
-            identity=f"{self.name}:{found['model']}@{url}",
+            identity=f"{self.name}:{match['model']}@{url}",
             prompt_format=prompt_format,
             price=FREE if free else price,
             limits=EndpointLimits(**values),
@@ -125,11 +125,11 @@ class Provider:
 
     def listed(self, argument: str) -> str:
         """The name that price lists have it by: without options, and with its URL where that is not the usual one."""
-        found = _ARGUMENT.fullmatch(argument)
-        if found is None:
+        match = _ARGUMENT.fullmatch(argument)
+        if match is None:
             return f"{self.name}:{argument}"
-        url = found["url"] or os.environ.get(self.url_variable) or self.url
-        return f"{self.name}:{found['model']}" + ("" if url == self.url else f"@{url}")
+        url = match["url"] or os.environ.get(self.url_variable) or self.url
+        return f"{self.name}:{match['model']}" + ("" if url == self.url else f"@{url}")
 
     def _check_url(self, url: str) -> None:
         """Refuse URLs with secrets, without repeating them: names of models are written to traces."""

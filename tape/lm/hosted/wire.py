@@ -219,7 +219,7 @@ def sample_of(content: object, finish: str, message: Mapping[str, Any]) -> HttpS
 def _words(part: object) -> str:
     """The text of a part, which may be a list of parts in turn."""
     inner = part if isinstance(part, list) else [part]
-    texts = [one.get("text", one.get("value")) if isinstance(one, dict) else one for one in inner]
+    texts = [mapping.get("text", mapping.get("value")) if isinstance(mapping, dict) else mapping for mapping in inner]
     return "".join(text for text in texts if isinstance(text, str))
 
 

@@ -241,7 +241,7 @@ class _Search:
 
     def _successors(self, node: Node, action: Action, needs: Assignment) -> list[Node]:
         """The action with assumptions, and after establishing actions for each precondition that is not satisfied."""
-        found = [self._progress.step(node, action)]
+        nodes = [self._progress.step(node, action)]
         for predicate, value in sorted(needs.items()):
             if label_of(node.view, predicate, value):
                 continue
@@ -250,12 +250,12 @@ class _Search:
             if establishing:
                 after = self._progress.run(node, establishing)
                 if after is not None and label_of(after.view, predicate, value):
-                    found.append(self._progress.step(after, action))
-        return [after for after in found if after is not None]
+                    nodes.append(self._progress.step(after, action))
+        return [after for after in nodes if after is not None]
 
     def _regressed(self, layer: list[tuple[tuple[Action, ...], Subgoal]]) -> list[tuple[tuple[Action, ...], Subgoal]]:
         """The sub-goals one action earlier."""
-        found: list[tuple[tuple[Action, ...], Subgoal]] = []
+        actions: list[tuple[tuple[Action, ...], Subgoal]] = []
         start = self._root.view if self._root else {}
         for rest, subgoal in layer:
             wanted = dict(subgoal)
@@ -270,8 +270,8 @@ class _Search:
                 if earlier not in self._seen_backward:
                     self._seen_backward.add(earlier)
                     self._made += 1
-                    found.append(((action, *rest), earlier))
-        return sorted(found, key=lambda item: (-self._score(_unmet(start, item[1])), item[0]))[: self._limits.width]
+                    actions.append(((action, *rest), earlier))
+        return sorted(actions, key=lambda item: (-self._score(_unmet(start, item[1])), item[0]))[: self._limits.width]
 
     def _meet(self, depth: int, layers: range) -> None:
         """Join forward nodes of one length with sub-goals that they do not violate; progression decides."""
@@ -362,6 +362,6 @@ class BidirectionalProposer:
         """At most ``m`` plans from each start, none longer than the steps that remain; the seed is not used."""
         del seed
         return [
-            [Plan(found.actions) for found in self.hypotheses(state, m, remaining.get("steps"))]
+            [Plan(hypothesis.actions) for hypothesis in self.hypotheses(state, m, remaining.get("steps"))]
             for state, remaining in starts
         ]

@@ -13,8 +13,8 @@ from tape.protocols.predicates import Assignment, InferenceRule, Predicate
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
     """The label of a precondition: True (Sat), False (Viol) or None (Unk)."""
-    found = known.get(predicate)
-    return None if found is None else found == value
+    flag = known.get(predicate)
+    return None if flag is None else flag == value
 
 
 @dataclass(frozen=True, eq=False)

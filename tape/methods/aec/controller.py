@@ -156,7 +156,7 @@ class Controller(Verification):
         remaining = spendable(self._episode)
         seen = [self._hypothesis(path, remaining) for path in pool]
         costs = self._affordable(_missing(seen), remaining)
-        found = []
+        result = []
         for hypothesis in seen:
             verdict = hypothesis.verdict
             unanswerable = [p for p in hypothesis.missing if p not in costs] if self._grounded_only else []
@@ -165,11 +165,11 @@ class Controller(Verification):
             elif unanswerable:
                 self._refuse(hypothesis.actions, verdict, f"no query for {unanswerable[0]} is known and affordable")
             else:
-                found.append(hypothesis)
+                result.append(hypothesis)
                 continue
             if not self._contradicted(hypothesis):
                 self._aside.append(hypothesis.path)
-        return found
+        return result
 
     def _hypothesis(self, path: Path, remaining: dict[str, int]) -> Hypothesis:
         actions = actions_of(path)
@@ -211,8 +211,8 @@ class Controller(Verification):
         if self._predictor is None or not open_:
             return
         asked = list(dict.fromkeys(open_))
-        for predicate, found in zip(asked, await self._predictor.predict(asked, self._state.grounded), strict=True):
-            self._state.predicted(predicate, Estimate(*found))
+        for predicate, estimate in zip(asked, await self._predictor.predict(asked, self._state.grounded), strict=True):
+            self._state.predicted(predicate, Estimate(*estimate))
 
     def _believed(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses that agree with all beliefs."""
@@ -261,8 +261,8 @@ class Controller(Verification):
         """The likeliest alternative to a predicate by which facts have contradicted a hypothesis."""
         here = self._episode.state
         with environment_faults("the alternatives of a predicate cannot be computed"):
-            found = dict.fromkeys(q for p in self._denied for q in self._domain.alternatives(here, p))
-        costs = self._affordable(found, remaining)
+            mapping = dict.fromkeys(q for p in self._denied for q in self._domain.alternatives(here, p))
+        costs = self._affordable(mapping, remaining)
         await self._predict(list(costs))
         beliefs = {p: self._state.beliefs.get(p) for p in costs}
         return max(costs, key=lambda p: 0.0 if (held := beliefs[p]) is None else held.mu, default=None)

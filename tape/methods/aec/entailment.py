@@ -50,9 +50,9 @@ class Closure(Mapping[Predicate, GroundedFact]):
                             return False
         return True
 
-    def _contradict(self, found: Contradiction) -> None:
-        if found not in self.contradictions:
-            self.contradictions.append(found)
+    def _contradict(self, contradiction: Contradiction) -> None:
+        if contradiction not in self.contradictions:
+            self.contradictions.append(contradiction)
 
     def entailed(self) -> dict[Predicate, Claim]:
         """The conclusions of rules that are not grounded."""

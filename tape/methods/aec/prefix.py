@@ -40,7 +40,7 @@ def prefix_length(verdict: PlanVerdict, goals: Sequence[Assignment]) -> int:
         if witness.kind == "conflict" and (witness.step < goal or _holds(run.interfaces[0], predicate, required)):
             return 0
     feasible = min((witness.step for witness in verdict.witnesses), default=goal)
-    nearest = [max(sum(_holds(one, p, v) for p, v in goal.items()) for goal in goals) for one in run.interfaces]
+    nearest = [max(sum(_holds(item, p, v) for p, v in goal.items()) for goal in goals) for item in run.interfaces]
     nearer = [steps for steps in range(1, feasible + 1) if min(nearest[steps:]) > max(nearest[0], nearest[steps - 1])]
     shown = [steps for steps in range(1, feasible + 1) if _leaves_open(run, steps)]
     return max(nearer + shown, default=0)

@@ -59,14 +59,14 @@ class Queries:
 
     def costs(self, predicates: Sequence[Predicate], remaining: Mapping[str, int]) -> dict[Predicate, Resources]:
         """The worst-case cost of each affordable query; empty once the query budget is used up."""
-        most, found = AecSettings.of(self._episode.config).query_budget, dict[Predicate, Resources]()
+        most, resources = AecSettings.of(self._episode.config).query_budget, dict[Predicate, Resources]()
         if most is not None and self._episode.result.method["queries"] >= most:
-            return found
+            return resources
         for predicate in dict.fromkeys(predicates):
             macro = self.macro(predicate)
             if macro is not None and (cost := self.cost(macro, remaining)) is not None:
-                found[predicate] = cost
-        return found
+                resources[predicate] = cost
+        return resources
 
     async def run(self, predicate: Predicate) -> tuple[Action, ...]:
         """Run the query of a predicate; revealed values become facts with the query as their evidence.

@@ -27,11 +27,11 @@ class Repair:
 
     def take(self, contradictions: Iterable[Contradiction]) -> None:
         """Count contradictions and disable rules."""
-        for found in contradictions:
-            if found in self._found:
+        for contradiction in contradictions:
+            if contradiction in self._found:
                 continue
-            self._found[found] = None
-            name = found.claim.name
+            self._found[contradiction] = None
+            name = contradiction.claim.name
             against = [str(c) for c in self._found if (c.claim.kind, c.claim.name) == ("rule", name)]
             if len(against) >= MOST and name not in self._rulebook.disabled:
                 self._rulebook.disabled.add(name)
@@ -39,7 +39,7 @@ class Repair:
 
     def counts(self) -> dict[str, int]:
         """Counterexamples by rule and by action."""
-        counted = Counter(f"{found.claim.kind} {found.claim.name}" for found in self._found)
+        counted = Counter(f"{contradiction.claim.kind} {contradiction.claim.name}" for contradiction in self._found)
         return dict(sorted(counted.items()))
 
 

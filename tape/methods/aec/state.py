@@ -47,8 +47,10 @@ class EpistemicState:
         """Update the facts by the observation after an action, which overrides declared and entailed values."""
         with environment_faults(f"the predicates after {action!r} cannot be computed"):
             claims = claims_of(self._predicates, self._verifier.closure(self.grounded), action)
-            found = self._store.observe(self._episode.state, Evidence(kind, self._episode.result.steps, source), claims)
-        self._repaired(found)
+            observation = self._store.observe(
+                self._episode.state, Evidence(kind, self._episode.result.steps, source), claims
+            )
+        self._repaired(observation)
         self._judge()
 
     def predicted(self, predicate: Predicate, estimate: Estimate) -> None:

@@ -97,7 +97,7 @@ class Verifier:
         """
         closure = self.closure(grounded)
         run = progress(self._domain, closure.assignment, actions)
-        witnesses = [found for at, interface in enumerate(run.interfaces) for found in pullback(interface, at)]
+        witnesses = [witness for at, interface in enumerate(run.interfaces) for witness in pullback(interface, at)]
         if not self._domain.complete:  # undeclared effects lead to queries, not to refusals
             witnesses = [replace(w, kind="uncovered") if w.kind == "lost" else w for w in witnesses]
         witnesses += affordable(costs, remaining)

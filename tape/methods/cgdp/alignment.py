@@ -28,13 +28,13 @@ def aligned(question: str, facts: Iterable[Fact], subjects: Iterable[str]) -> tu
     if not any(names(subject, question) for subject in subjects):
         return tuple(left)
     naming = [question]
-    found: set[int] = set()
+    numbers: set[int] = set()
     grown = True
     while grown:
         grown = False
         for i, fact in enumerate(left):
-            if i not in found and any(names(fact.subject, text) for text in naming):
-                found.add(i)
+            if i not in numbers and any(names(fact.subject, text) for text in naming):
+                numbers.add(i)
                 naming.append(fact.quote)
                 grown = True
-    return tuple(fact for i, fact in enumerate(left) if i in found)
+    return tuple(fact for i, fact in enumerate(left) if i in numbers)

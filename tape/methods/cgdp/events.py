@@ -51,7 +51,7 @@ class RetrievedEvent(DescribedEvent):
 
     def description(self) -> str:
         """Query and titles."""
-        titles = ", ".join(f"{one.title} ({one.id})" for one in self.passages) or "nothing"
+        titles = ", ".join(f"{passage.title} ({passage.id})" for passage in self.passages) or "nothing"
         return f"round {self.round}: {self.option}: {self.query!r} -> {titles}"
 
 
@@ -88,7 +88,7 @@ class BeliefEvent(DescribedEvent):
             lines.append(f"  {'+' if i in self.added else ' '} {fact.text} [{fact.source}, {fact.judged}]")
         lines += [f"  ? {question}" for question in self.questions]
         lines += [f"  resolved: {question}" for question in self.resolved]
-        lines += [f"  refused: {one.quote!r} of {one.source!r}: {one.reason}" for one in self.refused]
+        lines += [f"  refused: {item.quote!r} of {item.source!r}: {item.reason}" for item in self.refused]
         lines += [f"  dropped: {text}" for text in self.dropped]
         return "\n".join(lines)
 

@@ -100,7 +100,7 @@ _SMOOTH = tuple(
     )
 )
 
-CONFIGURATIONS = MappingProxyType({_named(one): one for one in (*_DISCRETE, *_SMOOTH)})
+CONFIGURATIONS = MappingProxyType({_named(configuration): configuration for configuration in (*_DISCRETE, *_SMOOTH)})
 """Seven discrete and nine smooth configurations by name: ``f_`` or ``s_``, tau_J, tau_U and p."""
 
 
@@ -120,8 +120,8 @@ def require_gate(name: str) -> None:
 
 def fixed_rounds(name: str) -> int | None:
     """R of ``fixed:R``; None for any other gate."""
-    found = _FIXED.fullmatch(name)
-    return int(found[1]) if found else None
+    match = _FIXED.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def words(text: str) -> frozenset[str]:
@@ -129,10 +129,10 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
-def jaccard(one: Collection[str], other: Collection[str]) -> float:
+def jaccard(texts: Collection[str], other: Collection[str]) -> float:
     """The Jaccard index of two sets of words; two empty sets are equal."""
-    union = len({*one, *other})
-    return len({*one} & {*other}) / union if union else 1.0
+    union = len({*texts, *other})
+    return len({*texts} & {*other}) / union if union else 1.0
 
 
 class Signalling:
@@ -145,15 +145,15 @@ class Signalling:
 
     def after(self, query: str, passages: Sequence[str]) -> Signals:
         """The signals of a round."""
-        here, found = words(query), set(passages)
+        here, texts = words(query), set(passages)
         if not self._actions:
-            signals = Signals(0.0, 1.0 if found else 0.0)
+            signals = Signals(0.0, 1.0 if texts else 0.0)
         else:
             recent = self._actions[-self._recent :]
-            share = len(found - self._seen) / len(found) if found else 0.0
+            share = len(texts - self._seen) / len(texts) if texts else 0.0
             signals = Signals(max(jaccard(here, action) for action in recent), share)
         self._actions.append(here)
-        self._seen |= found
+        self._seen |= texts
         return signals
 
 

@@ -30,7 +30,7 @@ class SuccessChance:
 
     def of(self, option: SearchOption) -> float:
         """The chance of an option now, in [0, 1]."""
-        tried = max((one.success for one in self._failed), default=0.0)
+        tried = max((search_option.success for search_option in self._failed), default=0.0)
         again = option.success / (1 + len(self._failed))
         deeper = (option.success - tried) / (1 - tried) if option.success > tried else 0.0
         return max(again, deeper)

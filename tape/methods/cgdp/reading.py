@@ -68,12 +68,12 @@ class SearchReading:
             search.log_dropped("extract", left_out, search.window.count(least))
         if not kept:
             return Extracted()
-        found = await search.ask(
+        result = await search.ask(
             lambda shown: prompts.extract_request(shown, kept),
             view,
             lambda shown, text: prompts.read_extract(shown, kept, text),
         )
-        return Extracted() if found is None else found
+        return Extracted() if result is None else result
 
     def _affords(self, request: Request) -> bool:
         """Whether every budget covers the worst case of a call."""
@@ -135,8 +135,8 @@ class SearchReading:
                 resolved=list(update.resolved),
                 added=[i for i, fact in enumerate(kept.facts) if fact in update.added],
                 refused=[
-                    Declined(source=one.finding.source, quote=one.finding.quote, reason=one.reason)
-                    for one in update.refused
+                    Declined(source=claim.finding.source, quote=claim.finding.quote, reason=claim.reason)
+                    for claim in update.refused
                 ],
                 dropped=[
                     *(fact.text for fact in update.belief.facts if fact not in held),

@@ -60,7 +60,7 @@ class Remembered:
         if self.belief is not None:
             return View(self.domain.question, belief=self.shown(self.belief), notes=tuple(self.notes), target=target)
         if memory == "lobotomized":
-            newest = tuple(SearchRound(1, "", one.passages) for one in self.rounds[-1:])
+            newest = tuple(SearchRound(1, "", planning_round.passages) for planning_round in self.rounds[-1:])
             return View(self.domain.question, rounds=newest)
         return View(
             self.domain.question, rounds=tuple(self.rounds[self._shown_from :]), notes=tuple(self.notes), target=target
@@ -74,9 +74,9 @@ class Remembered:
         """A belief as prompts show it: with as many of the newest resolved predicates as the cap allows."""
         most = self.caps.tokens
         for count in range(min(_RESOLVED, len(belief.resolved)), 0, -1):
-            found = replace(belief, resolved=belief.resolved[-count:])
-            if most is None or self._tokens(found) <= most:
-                return found
+            result = replace(belief, resolved=belief.resolved[-count:])
+            if most is None or self._tokens(result) <= most:
+                return result
         return replace(belief, resolved=())
 
     def _tokens(self, belief: Belief) -> int:

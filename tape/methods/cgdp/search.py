@@ -121,7 +121,7 @@ class CorpusSearch(Remembered):
                 query=query,
                 option=chosen.name,
                 thought=thought,
-                passages=[ShownSource(id=one.id, title=one.title, text=one.text) for one in passages],
+                passages=[ShownSource(id=passage.id, title=passage.title, text=passage.text) for passage in passages],
             )
         )
         new_facts = await self._reading.take_in(passages) if self.belief is not None else None
@@ -151,10 +151,10 @@ class CorpusSearch(Remembered):
             moves = tuple(move for move in moves if move != "answer")
 
         def read(shown: View, text: str) -> NextMove:
-            found = prompts.read_query(shown, text)
-            if found.kind not in moves:
-                raise InvalidOutputError(f"the move {found.kind!r} was not offered")
-            return found
+            query = prompts.read_query(shown, text)
+            if query.kind not in moves:
+                raise InvalidOutputError(f"the move {query.kind!r} was not offered")
+            return query
 
         return await self.ask(lambda shown: prompts.query_request(shown, moves), view, read)
 

@@ -23,7 +23,7 @@ class Stopping:
 
     def after(self, query: str, passages: Sequence[Passage]) -> Signals:
         """Record a round; returns its signals."""
-        self._last = self._signalling.after(query, [one.id for one in passages])
+        self._last = self._signalling.after(query, [passage.id for passage in passages])
         return self._last
 
     def reason(self) -> str:

@@ -91,5 +91,12 @@ class View:
     def texts(self) -> list[str]:
         """The findings that are shown: facts, notes, passages and thoughts."""
         facts = [] if self.belief is None else [f"{fact.subject}: {fact.text}" for fact in self.belief.facts]
-        passages = [f"{one.title}: {one.text}" for found in self.rounds for one in found.passages]
-        return [*facts, *self.notes, *passages, *(one.thought for one in self.rounds if one.thought)]
+        passages = [
+            f"{passage.title}: {passage.text}" for planning_round in self.rounds for passage in planning_round.passages
+        ]
+        return [
+            *facts,
+            *self.notes,
+            *passages,
+            *(planning_round.thought for planning_round in self.rounds if planning_round.thought),
+        ]

@@ -49,7 +49,7 @@ class Widening:
     def after(self, target: str) -> None:
         """Record whether the last search brought a passage that none before it did."""
         *before, last = self._search.rounds
-        seen = {passage.id for one in before for passage in one.passages}
+        seen = {passage.id for planning_round in before for passage in planning_round.passages}
         self._stagnates[target] = all(passage.id in seen for passage in last.passages)
 
     def _wider(self, target: str, option: SearchOption) -> Iterator[tuple[str, SearchOption]]:
@@ -59,7 +59,7 @@ class Widening:
         # One name alone, a speaker for one, is in too many passages to say anything.
         for query in (aim, question, " ".join(content(aim)), names if " " in names else ""):
             yield query, option
-        for deeper in sorted(self._search.options, key=lambda one: one.depth):
+        for deeper in sorted(self._search.options, key=lambda search_option: search_option.depth):
             if deeper.depth > option.depth:
                 yield aim, deeper
                 yield question, deeper

@@ -22,11 +22,11 @@ def require_adapter(env: Environment) -> Adapter:
     Raises:
         ConfigError: The environment has none.
     """
-    found = adapter_of(env)
-    if found is None:
+    adapter = adapter_of(env)
+    if adapter is None:
         raise ConfigError(
             f"the agent sdp needs an environment with an adapter, and {type(env).__name__} has none: use another "
             "agent, for instance tape, or give it one (tape.methods.sdp.adapter."
             "SdpEnvironment, docs/reference/methods/sdp.md)"
         )
-    return found
+    return adapter

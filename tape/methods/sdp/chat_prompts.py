@@ -228,9 +228,9 @@ def worked() -> Examples:
 
 def example_turns(shown: ChatPrompts, pairs: Mapping[str, tuple[Request, object]]) -> Examples:
     """Examples of another task, marked as such, with their answers."""
-    found = {}
+    mapping = {}
     for role, (request, answer) in pairs.items():
         rules = f"{shown.rules}\n" if shown.rules else ""
         question = f"First an example, of another task.\n{rules}{asked(request)}"
-        found[role] = ((question, json.dumps(answer)),)
-    return found
+        mapping[role] = ((question, json.dumps(answer)),)
+    return mapping

@@ -81,8 +81,8 @@ class PredicatePrompts(ChatPrompts):
     def _chain(self) -> type[BaseModel]:
         """Known predicates with the right number of arguments, alone or joined."""
         argument = r"(?:[^()\"\\,\x00-\x1f]{1,40}|\([0-9]{1,3},[0-9]{1,3}\))"
-        one = "|".join(f"{name}\\({', '.join([argument] * count)}\\)" for name, count in self._arity.items())
-        text = f"^(?:not )?(?:{one})(?: and (?:not )?(?:{one})){{0,3}}$"
+        item = "|".join(f"{name}\\({', '.join([argument] * count)}\\)" for name, count in self._arity.items())
+        text = f"^(?:not )?(?:{item})(?: and (?:not )?(?:{item})){{0,3}}$"
         statements: Any = list[Annotated[str, Field(pattern=text)]]
         listed = (statements, Field(min_length=1, max_length=MOST_PREDICATES))
         return create_model("Chain", __config__=ConfigDict(extra="forbid"), predicates=listed)
@@ -101,13 +101,13 @@ def read_literal(text: str, arity: Mapping[str, int]) -> tuple[Predicate, bool]:
     Raises:
         InvalidOutputError: The form, the name or the number of arguments is wrong.
     """
-    found = _ONE.fullmatch(text)
-    if found is None or found["name"] not in arity:
+    match = _ONE.fullmatch(text)
+    if match is None or match["name"] not in arity:
         raise InvalidOutputError(f"{text[:80]!r} is not a predicate; there is: {', '.join(sorted(arity))}")
-    name, args = found["name"], _arguments(found["args"])
+    name, args = match["name"], _arguments(match["args"])
     if len(args) != arity[name]:
         raise InvalidOutputError(f"{text[:80]!r}: {name} takes {arity[name]} arguments, not {len(args)}")
-    return Predicate(name, args), found["not"] is None
+    return Predicate(name, args), match["not"] is None
 
 
 def _form(example: str) -> tuple[str, int]:

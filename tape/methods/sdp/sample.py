@@ -50,7 +50,7 @@ class SampleChain:
             whole = self._domain.goal_test.satisfied(states[-1])
         nodes = [self._domain.key(after) for after in states[1:]]
         chain = chain_of(self._adapter, states, actions, nodes, at_goal=whole)
-        return tuple(one for target in chain for one in singles(target)) if self._single else chain
+        return tuple(item for target in chain for item in singles(target)) if self._single else chain
 
     async def _states(self, start: State, plan: Plan) -> list[State]:
         """The states along a plan up to its first predicted invalid action."""
@@ -62,5 +62,5 @@ def singles(target: Target) -> Chain:
     """A target as one target for each predicate that it requires; only the first has the action of its edge."""
     if target.goal or len(target.requires) < 2:
         return (target,)
-    first, *others = (replace(target, text=in_words((one,)), requires=(one,)) for one in target.requires)
+    first, *others = (replace(target, text=in_words((pair,)), requires=(pair,)) for pair in target.requires)
     return (first, *(replace(other, by=None) for other in others))

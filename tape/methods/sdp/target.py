@@ -30,10 +30,10 @@ def predicate_of(text: str) -> Predicate:
     """
     name, _, rest = text.partition("(")
     args = () if rest == ")" else tuple(_BETWEEN.split(rest.removesuffix(")")))
-    found = Predicate(name, args)
-    if str(found) != text:
+    predicate = Predicate(name, args)
+    if str(predicate) != text:
         raise ValueError(f"{text[:80]!r} is no predicate: one is written like in(apple, fridge 1)")
-    return found
+    return predicate
 
 
 @dataclass(frozen=True)

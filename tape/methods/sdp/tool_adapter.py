@@ -76,11 +76,11 @@ class ToolValidate:
     def _evidence(self, target: Target, after: ToolState) -> str:
         evidence = []
         for number in _numbers(target):
-            found = after.got[number - 1]
-            tool = self._domain.toolbox.find(found.call)
+            obtained = after.got[number - 1]
+            tool = self._domain.toolbox.find(obtained.call)
             by = f"read by the model from what {tool.name} brought" if tool.reads else f"by {tool.name}"
             quality = "" if tool.quality is None else f", declared quality {tool.quality:g}"
-            evidence.append(f"#{number} = {_shown(found)} ({by}{quality})")
+            evidence.append(f"#{number} = {_shown(obtained)} ({by}{quality})")
         return "; ".join(evidence) or f"the answer is {after.answer}"
 
 
@@ -97,7 +97,7 @@ class ToolAdapter:
         """
         here = as_state(state)
         return (
-            ("results", tuple((found.call.text, *_kept(found)) for found in here.got)),
+            ("results", tuple((obtained.call.text, *_kept(obtained)) for obtained in here.got)),
             ("failed", tuple((failure.call.text, failure.after) for failure in here.failures)),
             ("note", here.note),
             ("answer", here.answer or ""),
@@ -124,10 +124,10 @@ class ToolAdapter:
 
     def ways(self, target: Target, state: State) -> Sequence[Action] | None:
         """The calls of all tools of its kind that are possible here; None for the goal and the answer."""
-        here, found = as_state(state), [p for p, _ in target.requires if p.name == RESULT]
-        if not found:
+        here, predicates = as_state(state), [p for p, _ in target.requires if p.name == RESULT]
+        if not predicates:
             return None
-        calls = self._variants(_result_of(found[0])[1])
+        calls = self._variants(_result_of(predicates[0])[1])
         return [call.text for call in calls if self._impossible(here, call) is None]
 
     def refused(self, action: Action, state: State) -> bool:
@@ -216,10 +216,10 @@ def _made(action: Action) -> Target:
     return Target(f"{action} has been tried", "try")
 
 
-def _kept(found: Obtained) -> tuple[str, ...]:
+def _kept(obtained: Obtained) -> tuple[str, ...]:
     """The recorded value; empty if it is only predicted."""
-    return () if found.value is None else (_shown(found),)
+    return () if obtained.value is None else (_shown(obtained),)
 
 
-def _shown(found: Obtained) -> str:
-    return cut(found.value or "?", LONGEST_RESULT)
+def _shown(obtained: Obtained) -> str:
+    return cut(obtained.value or "?", LONGEST_RESULT)

@@ -163,8 +163,8 @@ def any_of(constraints: Sequence[Constraint | None]) -> Constraint | None:
     """The union of some constraints; None if it cannot be expressed."""
     texts: list[str] = []
     patterns: list[str] = []
-    for one in constraints:
-        match one:
+    for constraint in constraints:
+        match constraint:
             case Forced(text):
                 texts.append(text)
             case OneOf(options):

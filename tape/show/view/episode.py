@@ -63,11 +63,11 @@ def episode_record(events: Sequence[Event], why: Why, problem: str = "") -> dict
         problem: What is wrong with the trace, for people.
     """
     rounds, about = why(events)
-    shown = [one for one in rounds if not _minor(one)]
+    shown = [planning_round for planning_round in rounds if not _minor(planning_round)]
     graphs = _Graphs(events, rounds)
     openings: dict[int, list[int]] = {}
-    for number, one in enumerate(shown):
-        openings.setdefault(one["events"][0], []).append(number)
+    for number, mapping in enumerate(shown):
+        openings.setdefault(mapping["events"][0], []).append(number)
     timeline = Timeline(openings, graphs.labels())
     timeline.take(events)
     started = next((event for event in events if isinstance(event, StartedEvent)), None)
@@ -77,7 +77,7 @@ def episode_record(events: Sequence[Event], why: Why, problem: str = "") -> dict
         "about": about,
         "problem": problem,
         "moments": timeline.moments,
-        "rounds": [_round(one, shown[:i], graphs, events) for i, one in enumerate(shown)],
+        "rounds": [_round(item, shown[:i], graphs, events) for i, item in enumerate(shown)],
         "graphs": graphs.records(),
         "spending": spending(events),
         "calls": timeline.calls,
@@ -86,9 +86,9 @@ def episode_record(events: Sequence[Event], why: Why, problem: str = "") -> dict
     return record | _result(events)
 
 
-def _minor(one: Mapping[str, Any]) -> bool:
+def _minor(values: Mapping[str, Any]) -> bool:
     """A selection anew, on the way, that changed nothing."""
-    return one["kind"] == "reselect" and (one["kept"] or not one["followed"])
+    return values["kind"] == "reselect" and (values["kept"] or not values["followed"])
 
 
 def _settings(started: StartedEvent | None) -> list[list[str]]:
@@ -101,7 +101,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_plain(one)}" for name, one in value.items() if one is not None) or "none"
+        return ", ".join(f"{name} {_plain(item)}" for name, item in value.items() if item is not None) or "none"
     return str(value)
 
 
@@ -116,14 +116,14 @@ def _result(events: Sequence[Event]) -> dict[str, Any]:
 def words_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """The words of a result: end state, detail, answer and explanation."""
     answer = result.get("answer")
-    found = {
+    mapping = {
         "end_state": result.get("end_state", ""),
         "success": bool(result.get("success")),
         "detail": result.get("detail") or "",
         "answer": result.get("final_answer") if answer is None else answer,
         "explanation": _explained(result.get("explanation")),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in mapping.items() if value is not None}
 
 
 def _explained(explanation: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
@@ -131,7 +131,7 @@ def _explained(explanation: Mapping[str, Any] | None) -> list[dict[str, Any]] | 
     if explanation is None:
         return None
     return [
-        {"caps": [_cap(one) for one in option["caps"]], "plan": option["plan"], "proven": option["proven"]}
+        {"caps": [_cap(item) for item in option["caps"]], "plan": option["plan"], "proven": option["proven"]}
         for option in explanation.get("options", ())
     ]
 
@@ -144,29 +144,29 @@ def _cap(cap: Mapping[str, Any]) -> str:
 
 def facts(result: Mapping[str, Any]) -> list[list[str]]:
     """An episode's counts by name, in human units; those that are 0 and mean nothing are left out."""
-    found = [["steps", f"{result.get('steps', '?')}"]]
+    all_texts = [["steps", f"{result.get('steps', '?')}"]]
     for name, label in (("replans", "replans"), ("mismatches", "mismatches"), ("malformed", "malformed answers")):
         if result.get(name):
-            found.append([label, f"{result[name]}"])
+            all_texts.append([label, f"{result[name]}"])
     counted = result.get("method", {}).items()
-    found += [[name.replace("_", " "), f"{value}"] for name, value in counted if value and isinstance(value, int)]
+    all_texts += [[name.replace("_", " "), f"{value}"] for name, value in counted if value and isinstance(value, int)]
     calls = sum(result.get("lm_calls", {}).values())
-    found.append(["LM calls", f"{calls:,}"])
+    all_texts.append(["LM calls", f"{calls:,}"])
     tokens = sum(sum(result.get(name, {}).values()) for name in ("prompt_tokens", "completion_tokens"))
-    found.append(["tokens", f"{tokens:,}"])
+    all_texts.append(["tokens", f"{tokens:,}"])
     for kind, count in result.get("used", {}).items():
         if kind not in ("steps", "calls", "tokens"):
-            found.append([kind, "unknown" if count is None else in_units(kind, count)])
-    found += [
+            all_texts.append([kind, "unknown" if count is None else in_units(kind, count)])
+    all_texts += [
         [name.replace("_", " "), f"{value:.3g}"]
         for name, value in result.get("measures", {}).items()
         if value is not None
     ]
     if result.get("budget_violations"):
-        found.append(["over budget", ", ".join(result["budget_violations"])])
-    found.append(["solver", f"{1000 * result.get('solver_seconds', 0.0):.2f} ms"])
-    found.append(["wall time", f"{result.get('wall_seconds', 0.0):.1f} s"])
-    return found
+        all_texts.append(["over budget", ", ".join(result["budget_violations"])])
+    all_texts.append(["solver", f"{1000 * result.get('solver_seconds', 0.0):.2f} ms"])
+    all_texts.append(["wall time", f"{result.get('wall_seconds', 0.0):.1f} s"])
+    return all_texts
 
 
 class _Graphs:
@@ -183,33 +183,39 @@ class _Graphs:
         self._records: dict[int, dict[str, Any]] = {}
         self._folds = [index for index, event in enumerate(events) if isinstance(event, GraphFoldedEvent)]
         on: dict[int, list[Mapping[str, Any]]] = {}
-        for one in rounds:
-            at = self.at(one)
+        for planning_round in rounds:
+            at = self.at(planning_round)
             if at is not None:
-                on.setdefault(at, []).append(one)
+                on.setdefault(at, []).append(planning_round)
         for at, mine in on.items():
             self._add(events[at], at, mine, refused_actions(events, at))
 
-    def at(self, one: Mapping[str, Any]) -> int | None:
+    def at(self, values: Mapping[str, Any]) -> int | None:
         """Index of the graph that a round's path is on; that of a commitment may be younger than the round's own."""
-        committed: int | None = one["committed_at"]
+        committed: int | None = values["committed_at"]
         if committed is None:
-            own: int | None = one["graph_at"]
+            own: int | None = values["graph_at"]
             return own
         return max((index for index in self._folds if index < committed), default=None)
 
     def _add(self, event: Event, at: int, rounds: Sequence[Mapping[str, Any]], refused: frozenset[str]) -> None:
         assert isinstance(event, GraphFoldedEvent)
         graph = self.whole[at] = PlanGraph.from_dict(event.graph)
-        followed = [one["chosen"] for one in rounds if one["chosen"] and not _minor(one)]
-        others = [path for one in rounds if one["graph_at"] == at for path in _paths(one)]
-        picks = [one["selected"] or one["chosen"] for one in rounds]
+        followed = [
+            planning_round["chosen"]
+            for planning_round in rounds
+            if planning_round["chosen"] and not _minor(planning_round)
+        ]
+        others = [
+            path for planning_round in rounds if planning_round["graph_at"] == at for path in _paths(planning_round)
+        ]
+        picks = [planning_round["selected"] or planning_round["chosen"] for planning_round in rounds]
         self._records[at], self._places[at] = graph_record(
             graph,
             str(event.graph.get("start", graph.nodes[0])),
             [_edges(graph, path) for path in [*followed, *others]],
             followed=len(followed),
-            kinds=sorted({kind for one in rounds for kind in one["left"]}),
+            kinds=sorted({kind for planning_round in rounds for kind in planning_round["left"]}),
             confidence=max((pick["confidence"] for pick in picks if pick), default=0.0),
             refused=refused,
         )
@@ -239,50 +245,50 @@ def _edges(graph: PlanGraph, path: Mapping[str, Any]) -> list[int]:
     """The edges of a path on a graph; none where it is of another graph."""
     if any(not 0 <= number < graph.nx.number_of_edges() for number in path["edges"]):
         return []
-    found = [graph.edge(number).action for number in path["edges"]]
-    return list(path["edges"]) if found == path["actions"] else []
+    actions = [graph.edge(number).action for number in path["edges"]]
+    return list(path["edges"]) if actions == path["actions"] else []
 
 
-def _paths(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _paths(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """All paths that a round speaks of, beside the one that was followed."""
-    found = [one["selected"], *one["alternatives"], *one["misfits"]]
-    found += [budget["more"]["path"] for budget in one["budgets"] if budget["more"]]
-    found += [more["path"] for more in one["together"]]
-    return [path for path in found if path]
+    result = [values["selected"], *values["alternatives"], *values["misfits"]]
+    result += [budget["more"]["path"] for budget in values["budgets"] if budget["more"]]
+    result += [more["path"] for more in values["together"]]
+    return [path for path in result if path]
 
 
 def _round(
-    one: Mapping[str, Any], before: Sequence[Mapping[str, Any]], graphs: _Graphs, events: Sequence[Event]
+    values: Mapping[str, Any], before: Sequence[Mapping[str, Any]], graphs: _Graphs, events: Sequence[Event]
 ) -> dict[str, Any]:
     """A planning round for the page."""
-    at, chosen, own = graphs.at(one), one["chosen"], one["graph_at"]
+    at, chosen, own = graphs.at(values), values["chosen"], values["graph_at"]
     # Alternatives are on the graph that the solver selected on; where another one is drawn they are words alone.
     beside = own if own == at else None
-    record: dict[str, Any] = {name: one[name] for name in _ROUND}
-    record["reason"] = REASONS.get(one["reason"], one["reason"])
-    if one["reason"] == "refused" and before and before[-1]["ended"]["refused"]:
+    record: dict[str, Any] = {name: values[name] for name in _ROUND}
+    record["reason"] = REASONS.get(values["reason"], values["reason"])
+    if values["reason"] == "refused" and before and before[-1]["ended"]["refused"]:
         record["reason"] = "an action was refused where it was to be approved"
     record["path"] = graphs.path(chosen, at)
-    record["alternatives"] = [graphs.path(path, beside) for path in one["alternatives"]]
-    record["misfits"] = [graphs.path(path, beside) for path in one["misfits"]]
-    record["selected"] = graphs.path(one["selected"], beside)
-    record["budgets"] = [_budget(budget, graphs, beside) for budget in one["budgets"]]
+    record["alternatives"] = [graphs.path(path, beside) for path in values["alternatives"]]
+    record["misfits"] = [graphs.path(path, beside) for path in values["misfits"]]
+    record["selected"] = graphs.path(values["selected"], beside)
+    record["budgets"] = [_budget(budget, graphs, beside) for budget in values["budgets"]]
     record["together"] = [
         {"by": more["by_text"], "gain": more["gain"], "path": graphs.path(more["path"], beside)}
-        for more in one["together"]
+        for more in values["together"]
     ]
-    record["needs"] = one["needs"] and one["needs"]["text"]
-    record["ended"] = one["ended"]["text"]
-    record["certificate"] = _certificate(one, events)
+    record["needs"] = values["needs"] and values["needs"]["text"]
+    record["ended"] = values["ended"]["text"]
+    record["certificate"] = _certificate(values, events)
     if at in graphs.whole:
         graph = graphs.whole[at]
         record["graph"] = graphs.place(at)
         edges = _edges(graph, chosen) if chosen else []
-        if edges and one["kind"] != "probe":
-            record["left"] = left_along(_left(one, events), [graph.edge(number) for number in edges])
+        if edges and values["kind"] != "probe":
+            record["left"] = left_along(_left(values, events), [graph.edge(number) for number in edges])
     earlier = next((r for r in reversed(before) if r["chosen"]), None)
     if earlier is not None and chosen:
-        rest = one["before"] or earlier["chosen"]["actions"][earlier["ended"]["taken"] :]
+        rest = values["before"] or earlier["chosen"]["actions"][earlier["ended"]["taken"] :]
         record["path_changes"] = path_changes(rest, chosen["actions"])
     folded = next((graphs.at(r) for r in reversed(before) if graphs.at(r) in graphs.whole), None)
     if folded is not None and at in graphs.whole and folded != at:
@@ -290,13 +296,13 @@ def _round(
     return {name: value for name, value in record.items() if value not in (None, [], "")}
 
 
-def _left(one: Mapping[str, Any], events: Sequence[Event]) -> Mapping[str, int]:
+def _left(values: Mapping[str, Any], events: Sequence[Event]) -> Mapping[str, int]:
     """What the followed path could use: before a commitment steps may have been taken to find things out."""
-    if one["committed_at"] is None:
-        left: Mapping[str, int] = one["left"]
+    if values["committed_at"] is None:
+        left: Mapping[str, int] = values["left"]
         return left
-    seen = (event for event in reversed(events[: one["committed_at"]]) if isinstance(event, ObservedEvent))
-    return {kind: count for kind, count in next(seen).remaining.items() if kind in one["left"]}
+    seen = (event for event in reversed(events[: values["committed_at"]]) if isinstance(event, ObservedEvent))
+    return {kind: count for kind, count in next(seen).remaining.items() if kind in values["left"]}
 
 
 def _budget(budget: Mapping[str, Any], graphs: _Graphs, at: int | None) -> dict[str, Any]:
@@ -308,13 +314,13 @@ def _budget(budget: Mapping[str, Any], graphs: _Graphs, at: int | None) -> dict[
     return record
 
 
-def _certificate(one: Mapping[str, Any], events: Sequence[Event]) -> dict[str, Any] | None:
+def _certificate(values: Mapping[str, Any], events: Sequence[Event]) -> dict[str, Any] | None:
     """What a commitment rests on, where verification was on."""
-    if one["committed_at"] is None:
+    if values["committed_at"] is None:
         return None
-    fields = events[one["committed_at"]].model_dump()
+    fields = events[values["committed_at"]].model_dump()
     if "evidence" not in fields:  # the selection that was committed to; the commitment follows it
-        later = (event for event in events[one["committed_at"] :] if event.type == "committed")
+        later = (event for event in events[values["committed_at"] :] if event.type == "committed")
         fields = next((event.model_dump() for event in later), {})
     if not fields:
         return None
@@ -325,8 +331,8 @@ def _certificate(one: Mapping[str, Any], events: Sequence[Event]) -> dict[str, A
 def result_of(events: Sequence[Event], line: Mapping[str, Any] | None) -> dict[str, Any]:
     """The result of an episode: of its record, else of its trace, else one that has not ended."""
     if line is not None:
-        found: dict[str, Any] = line["result"]
-        return found
+        values: dict[str, Any] = line["result"]
+        return values
     finished = next((event for event in reversed(events) if isinstance(event, FinishedEvent)), None)
     nothing = EpisodeResult(end_state=UNFINISHED, success=False).model_dump()
     return nothing if finished is None else nothing | finished.result  # calls at once have fewer counts

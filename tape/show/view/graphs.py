@@ -119,14 +119,14 @@ def _any(_: Edge) -> bool:
 
 def _reached(graph: PlanGraph, known: Mapping[str, int], leaving: Mapping[str, list[Edge]], wanted: Any) -> list[str]:
     """Nodes that edges of a sort lead to from known ones, nearest first, of those what more plans pass through."""
-    found: dict[str, None] = {}
+    mapping: dict[str, None] = {}
     front = list(known)
     while front:
         targets = {edge.target for node in front for edge in leaving.get(node, ()) if wanted(edge)}
-        fresh = targets - known.keys() - found.keys()
+        fresh = targets - known.keys() - mapping.keys()
         front = sorted(fresh, key=lambda n: (-graph.attributes(n)["support"], -graph.attributes(n)["reward"], n))
-        found |= dict.fromkeys(front)
-    return list(found)
+        mapping |= dict.fromkeys(front)
+    return list(mapping)
 
 
 def _node(graph: PlanGraph, node: str, level: int, leaving: Sequence[Edge]) -> dict[str, Any]:
@@ -157,13 +157,13 @@ def amounts(counts: Iterable[tuple[str, int | None]]) -> list[list[str]]:
 def left_along(left: Mapping[str, int], path: Sequence[Edge]) -> list[list[list[str]]]:
     """What is left of every budget at each node of a path, start included, if every step costs its worst case."""
     now: dict[str, int | None] = dict(left)
-    found = [amounts(now.items())]
+    all_lists = [amounts(now.items())]
     for edge in path:
         for kind, count in now.items():
             cost = edge.cost[kind]
             now[kind] = None if count is None or cost is None else count - cost
-        found.append([[kind, "none" if (now[kind] or 0) < 0 else text] for kind, text in amounts(now.items())])
-    return found
+        all_lists.append([[kind, "none" if (now[kind] or 0) < 0 else text] for kind, text in amounts(now.items())])
+    return all_lists
 
 
 def changes(before: PlanGraph, after: PlanGraph, refused: Collection[str] = ()) -> dict[str, Any]:
@@ -210,11 +210,11 @@ def _named(texts: Sequence[str]) -> dict[str, Any]:
 
 def path_changes(before: Sequence[str], after: Sequence[str]) -> list[list[str]]:
     """What is kept, dropped and added between what was still to be done and what is planned now, in order."""
-    found: list[list[str]] = []
+    texts: list[list[str]] = []
     for what, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if what == "equal":
-            found += [["kept", action] for action in before[a:b]]
+            texts += [["kept", action] for action in before[a:b]]
         else:
-            found += [["dropped", action] for action in before[a:b]]
-            found += [["added", action] for action in after[c:d]]
-    return found
+            texts += [["dropped", action] for action in before[a:b]]
+            texts += [["added", action] for action in after[c:d]]
+    return texts

@@ -115,7 +115,7 @@ def differences(first: Source, second: Source) -> list[dict[str, Any]]:
     pairs = [(name, name) for name in a if name in b]
     if not pairs and len(a) == len(b) == 1:
         pairs = [(next(iter(a)), next(iter(b)))]
-    return [_difference(one, other, a[one], b[other]) for one, other in pairs]
+    return [_difference(text, other, a[text], b[other]) for text, other in pairs]
 
 
 def _by_configuration(source: Source) -> dict[str, list[Mapping[str, Any]]]:
@@ -126,27 +126,31 @@ def _by_configuration(source: Source) -> dict[str, list[Mapping[str, Any]]]:
     return members
 
 
-def _difference(one: str, other: str, a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _difference(
+    text: str, other: str, a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     def compared(
         name: str, value: Callable[[Mapping[str, Any]], float], write: Callable[[float], str]
     ) -> dict[str, Any]:
         values = [{(line["digest"], line["repeat"]): value(line["result"]) for line in lines} for lines in (a, b)]
-        found = paired(*values)
-        if not found.n:
+        outcome = paired(*values)
+        if not outcome.n:
             return {"name": name, "n": 0}
-        verdict = "first is higher" if found.above else "first is lower" if found.below else "no significant difference"
+        verdict = (
+            "first is higher" if outcome.above else "first is lower" if outcome.below else "no significant difference"
+        )
         return {
             "name": name,
-            "n": found.n,
-            "tasks": found.levels,
-            "difference": write(found.difference),
-            "low": write(found.low),
-            "high": write(found.high),
-            "range": [found.difference, found.low, found.high],
-            "wins": found.wins,
-            "losses": found.losses,
+            "n": outcome.n,
+            "tasks": outcome.levels,
+            "difference": write(outcome.difference),
+            "low": write(outcome.low),
+            "high": write(outcome.high),
+            "range": [outcome.difference, outcome.low, outcome.high],
+            "wins": outcome.wins,
+            "losses": outcome.losses,
             "verdict": verdict,
-            "sign_p": f"{found.sign_p:.2g}",
+            "sign_p": f"{outcome.sign_p:.2g}",
         }
 
     kinds = set.intersection(*({k for line in lines for k in line["result"]["used"]} for lines in (a, b))) - _COUNTED
@@ -157,7 +161,7 @@ def _difference(one: str, other: str, a: Sequence[Mapping[str, Any]], b: Sequenc
         compared("tokens", tokens, lambda x: _sign(f"{x:+,.0f}")),
         *(compared(kind, _used(kind), _signed(kind)) for kind in known),
     ]
-    return {"first": one, "second": other, "measures": measures, "alpha": ALPHA}
+    return {"first": text, "second": other, "measures": measures, "alpha": ALPHA}
 
 
 def _used(kind: str) -> Value:

@@ -89,12 +89,12 @@ def is_trace(path: Path) -> bool:
         RunDirectoryError: There is nothing.
         ConfigError: It is the list of a run's episodes.
     """
-    found = os.path.isfile(path)  # where a path can name nothing, this is no error
-    if found and path.name == "episodes.jsonl":
+    flag = os.path.isfile(path)  # where a path can name nothing, this is no error
+    if flag and path.name == "episodes.jsonl":
         raise ConfigError(f"{path} lists the episodes of a run; name the folder that it is in")
     if not os.path.lexists(path):
         raise RunDirectoryError(f"{str(path)[:_LONGEST]} does not exist; name a run directory or a trace file")
-    return found
+    return flag
 
 
 def _run(path: Path) -> Source:
@@ -159,8 +159,8 @@ def read_events(entry: Entry) -> tuple[list[Event], str]:
     except TraceError as error:
         if not events and entry.line is None:
             raise
-        found = re.sub(rf"^{re.escape(str(entry.trace))}:(\d+): ", r"line \1: ", str(error))
-        return events, f"The trace can be read up to event {len(events)}: {found}"
+        name = re.sub(rf"^{re.escape(str(entry.trace))}:(\d+): ", r"line \1: ", str(error))
+        return events, f"The trace can be read up to event {len(events)}: {name}"
     if events[-1].type != "finished":
         return events, "The trace ends before the episode does: it was interrupted, or is still running."
     broken = links_of(entry.trace).what

@@ -150,16 +150,16 @@ class States:
 
     def difference(self, after: States) -> list[str]:
         """What is different, a line each, behind the name of its part where there are several."""
-        found: list[str] = []
+        texts: list[str] = []
         for name, part in self.parts.items():
             if part is not after.parts[name]:
                 lines = part.difference(after.parts[name])
-                found += lines if len(self.parts) == 1 else [f"{name}: {line}" for line in lines]
-        return shortened(found)
+                texts += lines if len(self.parts) == 1 else [f"{name}: {line}" for line in lines]
+        return shortened(texts)
 
     def close(self, kept: Iterable[States]) -> None:
         """Give up the copies that no other one has."""
-        others = {id(part) for one in kept for part in one.parts.values()}
+        others = {id(part) for states in kept for part in states.parts.values()}
         for part in self.parts.values():
             if id(part) not in others:
                 part.close()

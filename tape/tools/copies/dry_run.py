@@ -71,16 +71,16 @@ class DryRun(DryRunModel):
         """See :class:`tape.protocols.WorldModel`."""
         rollouts = []
         for state, actions in items:
-            found: list[Prediction] = []
+            predictions: list[Prediction] = []
             for action in actions:
-                found.append(await self._predicted(as_state(state), action))
-                if (state := found[-1].state) is None:
+                predictions.append(await self._predicted(as_state(state), action))
+                if (state := predictions[-1].state) is None:
                     break
-            rollouts.append(found)
+            rollouts.append(predictions)
         return rollouts
 
     async def _predicted(self, before: ToolState, action: Action) -> Prediction:
-        name = (f"{before.key()} # {[found.value for found in before.got]}", action)
+        name = (f"{before.key()} # {[obtained.value for obtained in before.got]}", action)
         if name not in self._known:
             try:
                 self._known[name] = await self._tried(before, action)
@@ -172,9 +172,11 @@ class DryRun(DryRunModel):
 
     async def difference(self, state: State, path: Sequence[Action]) -> list[str]:
         """What a path changes, as far as it could be tried."""
-        [found] = await self.rollout([(state, path)])
-        reached = [as_state(one.state) for one in found if one.state is not None]
-        known = next((states for one in reversed(reached) if (states := self._of(one.data)) is not None), None)
+        [predictions] = await self.rollout([(state, path)])
+        reached = [as_state(prediction.state) for prediction in predictions if prediction.state is not None]
+        known = next(
+            (states for tool_state in reversed(reached) if (states := self._of(tool_state.data)) is not None), None
+        )
         if known is None:
             return []
         return self._states.difference(known)

@@ -98,7 +98,7 @@ class Folder(CopyableState):
 
     def _contents(self) -> dict[str, str]:
         """What every file holds, hashed, every link's target, and a mark for a folder."""
-        found = {}
+        texts = {}
         for file in self._files():
             if file.is_symlink():
                 held = f"link to {file.readlink()}"
@@ -106,8 +106,8 @@ class Folder(CopyableState):
                 raise CopyError(f"{file} is neither a file nor a folder")
             else:
                 held = "folder" if file.is_dir() else hashlib.sha256(file.read_bytes()).hexdigest()
-            found[file.relative_to(self._path).as_posix()] = held
-        return found
+            texts[file.relative_to(self._path).as_posix()] = held
+        return texts
 
     def key(self) -> str:
         """Names and contents of all files, hashed; not their times."""
@@ -120,13 +120,13 @@ class Folder(CopyableState):
     def difference(self, after: CopyableState) -> Sequence[str]:
         """The files that are new, gone or changed; of short texts the lines."""
         assert isinstance(after, Folder)
-        old, new, found = self._contents(), after._contents(), []
+        old, new, texts = self._contents(), after._contents(), []
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 word = "new" if name not in old else "gone" if name not in new else "changed"
-                found.append(f"{word}: {name}")
-                found += [f"  {line}" for line in _lines(self._path / name, after._path / name)]
-        return found
+                texts.append(f"{word}: {name}")
+                texts += [f"  {line}" for line in _lines(self._path / name, after._path / name)]
+        return texts
 
 
 @contextmanager

@@ -111,15 +111,15 @@ def guarded(function: Callable[..., Any], begun: Trial) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(**arguments: Any) -> Any:
         with trial(begun):
-            found = function(**arguments)
-        return _awaited(found, begun) if inspect.isawaitable(found) else found
+            awaitable = function(**arguments)
+        return _awaited(awaitable, begun) if inspect.isawaitable(awaitable) else awaitable
 
     return called
 
 
-async def _awaited(found: Awaitable[Any], begun: Trial) -> Any:
+async def _awaited(awaitable: Awaitable[Any], begun: Trial) -> Any:
     with trial(begun):
-        return await found
+        return await awaitable
 
 
 def refuse(what: str) -> bool:
@@ -179,7 +179,7 @@ def _touches(event: str, args: tuple[Any, ...], roots: Sequence[Path]) -> str:
         paths = [(path, -1)] if writes else []
     else:
         places = _PATHS.get(event, ())
-        paths = [(args[one], args[fd] if 0 < fd < len(args) else -1) for one, fd in places if one < len(args)]
+        paths = [(args[index], args[fd] if 0 < fd < len(args) else -1) for index, fd in places if index < len(args)]
     for path, folder in paths:
         if isinstance(path, str | bytes | os.PathLike) and not _inside(os.fsdecode(path), folder, roots):
             return f"write {os.fsdecode(path)}"

@@ -69,14 +69,14 @@ class PythonObject(CopyableState, Generic[T]):
         """Every value that is new, gone or another one, by where it stands."""
         assert isinstance(after, PythonObject)
         old, new = dict(self.items()), dict(after.items())
-        found = []
+        texts = []
         for place in dict.fromkeys((*old, *new)):
             if old.get(place) != new.get(place):
                 if place not in new:
-                    found.append(f"{place}: {old[place]}, gone")
+                    texts.append(f"{place}: {old[place]}, gone")
                 else:
-                    found.append(f"{place}: {f'{old[place]} -> ' if place in old else 'new, '}{new[place]}")
-        return found
+                    texts.append(f"{place}: {f'{old[place]} -> ' if place in old else 'new, '}{new[place]}")
+        return texts
 
 
 def _plain(value: Any) -> str | None:
@@ -111,9 +111,9 @@ class _Written:
         if not isinstance(value, tuple | frozenset):  # copies of these may be the same object, or another
             self._seen[id(value)] = (len(self._seen), value)
         yield f"{type(value).__module__}.{type(value).__qualname__} ("
-        for where, one in _inside(value):
+        for where, item in _inside(value):
             yield where
-            yield from self.of(one, depth + 1)
+            yield from self.of(item, depth + 1)
         yield ")"
 
 
@@ -121,14 +121,14 @@ def _leaves(value: Any) -> Iterator[tuple[str, str]]:
     """The place and the text of every value inside another, for people; what stands in several places, in the first."""
     left, seen = [("", value)], set[int]()
     while left:
-        where, one = left.pop()
-        if (text := _plain(one)) is not None:
+        where, item = left.pop()
+        if (text := _plain(item)) is not None:
             yield where, text
-        elif id(one) not in seen:
-            seen.add(id(one))
-            inside = [*_inside(one)]
+        elif id(item) not in seen:
+            seen.add(id(item))
+            inside = [*_inside(item)]
             if not inside:
-                yield where, f"empty {type(one).__name__}"
+                yield where, f"empty {type(item).__name__}"
             left += [(where + name, held) for name, held in reversed(inside)]
 
 
@@ -146,16 +146,16 @@ def _inside(value: Any) -> Iterator[tuple[str, Any]]:
             "where calls would behave differently"
         )
     yield from held
-    yield from ((f".{name}", one) for name, one in sorted(attributes.items()))
+    yield from ((f".{name}", item) for name, item in sorted(attributes.items()))
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
     match value:
         case Mapping():
-            named = [(f".{n}" if isinstance(n, str) else f"[{_line(n)}]", one) for n, one in value.items()]
+            named = [(f".{n}" if isinstance(n, str) else f"[{_line(n)}]", entry) for n, entry in value.items()]
             yield from sorted(named, key=lambda item: item[0])
         case list() | tuple():
-            yield from ((f"[{number}]", one) for number, one in enumerate(value))
+            yield from ((f"[{number}]", entry) for number, entry in enumerate(value))
         case set() | frozenset():
             yield from ((f"{{{text}}}", True) for text in sorted(map(_line, value)))
         case Random():

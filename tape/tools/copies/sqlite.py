@@ -108,15 +108,15 @@ class SQLite(CopyableState):
 
     def _differences(self, after: SQLite) -> list[str]:
         old, new = dict(self._tables()), dict(after._tables())
-        found = [f"{'new' if name in new else 'gone'}: {name}" for name in sorted(old.keys() ^ new.keys())]
+        texts = [f"{'new' if name in new else 'gone'}: {name}" for name in sorted(old.keys() ^ new.keys())]
         for name in sorted(old.keys() & new.keys()):
-            before, now = (Counter(map(repr, one._rows(name))) for one in (self, after))
+            before, now = (Counter(map(repr, database._rows(name))) for database in (self, after))
             for word, rows in (("gone", before - now), ("new", now - before)):
                 count = rows.total()
                 if count:
-                    found.append(f"{name}: {count} row{'s' * (count > 1)} {word}")
-                    found += [f"  {short(row)}" for row in sorted(rows.elements())]
-        return found
+                    texts.append(f"{name}: {count} row{'s' * (count > 1)} {word}")
+                    texts += [f"  {short(row)}" for row in sorted(rows.elements())]
+        return texts
 
     def close(self) -> None:
         """Close the connection."""

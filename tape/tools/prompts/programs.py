@@ -121,15 +121,19 @@ class ProgramFormat(ToolFormat):
 
     def _history(self, state: ToolState) -> list[tuple[Call, Any, str, str]]:
         """Calls in order: their result, or why they failed or were refused and what may help."""
-        results = [filler(self._longest) if found.value is None else json.loads(found.value) for found in state.got]
+        results = [
+            filler(self._longest) if obtained.value is None else json.loads(obtained.value) for obtained in state.got
+        ]
         history: list[tuple[Call, Any, str, str]] = []
         for number in range(len(state.got) + 1):
             history += [
-                (one.call, None, one.why or "failed", one.hint) for one in state.failures if one.after == number
+                (failure.call, None, failure.why or "failed", failure.hint)
+                for failure in state.failures
+                if failure.after == number
             ]
             if number < len(state.got):
                 history.append((state.got[number].call, results[number], "", ""))
-        return history + [(one, None, "it was refused; do without it", "") for one in state.refused]
+        return history + [(item, None, "it was refused; do without it", "") for item in state.refused]
 
     def _unfolded(self, state: ToolState, text: str, *, known: bool = True) -> tuple[Program, Unfolded]:
         """A program over what was called so far, and what it does next; ``known`` results are not asked for again."""
@@ -138,8 +142,8 @@ class ProgramFormat(ToolFormat):
         defined: dict[str, Any] = {}
         for number, (_, came, why, _) in enumerate(history, 1):
             if not why:
-                count, found = next(obtained)
-                predicted = found.value is None
+                count, outcome = next(obtained)
+                predicted = outcome.value is None
                 defined[f"r{number}"] = result(EARLIER + count, f"#{count}") if predicted else came
         program = read(text, self._each(), defined)
         return program, unfold(program, self._each(), self._resolve(state, known=known), defined)
@@ -148,9 +152,9 @@ class ProgramFormat(ToolFormat):
         """Results of pure calls that nothing has changed since; of those that failed, the failure."""
         got = state.values()
         found_out = {}
-        for found, value in [*zip(state.got, got, strict=True)][self._domain.outdated(state) :]:
-            if self._domain.toolbox.is_pure(found.call) and value is not None:
-                found_out[found.call.kind, found.call.variant, key_of(found.call.values(got))] = value
+        for obtained, value in [*zip(state.got, got, strict=True)][self._domain.outdated(state) :]:
+            if self._domain.toolbox.is_pure(obtained.call) and value is not None:
+                found_out[obtained.call.kind, obtained.call.variant, key_of(obtained.call.values(got))] = value
 
         def resolve(name: str, arguments: Mapping[str, Any]) -> Any:
             if not known:
@@ -232,7 +236,7 @@ class ProgramFormat(ToolFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask whether the calls answer the task."""
         here = as_state(state)
-        done = "\n".join(f"#{number} = {found.call.symbol}" for number, found in enumerate(here.got, 1))
+        done = "\n".join(f"#{number} = {obtained.call.symbol}" for number, obtained in enumerate(here.got, 1))
         ask = (
             f"These calls were planned:\n{done or 'none'}\nand the answer {here.answer}. "
             "If every result is right, is that the answer to the task? Answer right or wrong."
@@ -300,21 +304,21 @@ class ProgramFormat(ToolFormat):
     def project_request(self, state: State) -> Request | None:
         """Ask for what the last result says, where it is a text that has to be read."""
         here = as_state(state)
-        found = here.unread()
-        if found is None:
+        obtained = here.unread()
+        if obtained is None:
             return None
-        values = found.call.values(here.values()[:-1])
-        if found.call.kind == ASK:
-            return reading_request(str(values["question"]), found.text, self._read, asks=True)
+        values = obtained.call.values(here.values()[:-1])
+        if obtained.call.kind == ASK:
+            return reading_request(str(values["question"]), obtained.text, self._read, asks=True)
         parts = [f"{name}: {value}" if len(values) > 1 else str(value) for name, value in values.items()]
-        return reading_request(cut(", ".join(parts), LONGEST_QUESTION), found.text, self._read, asks=False)
+        return reading_request(cut(", ".join(parts), LONGEST_QUESTION), obtained.text, self._read, asks=False)
 
     def read_project(self, state: State, text: str) -> ToolState:
         """The state with what was read, or with a failed call."""
         here = as_state(state)
-        found = here.unread()
-        assert found is not None, "what is not asked for is not read"
-        said = read_text(text, asks=found.call.kind == ASK)
+        obtained = here.unread()
+        assert obtained is not None, "what is not asked for is not read"
+        said = read_text(text, asks=obtained.call.kind == ASK)
         return here.read(json.dumps(said, ensure_ascii=False) if said else None)
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
@@ -333,8 +337,8 @@ class ProgramFormat(ToolFormat):
 
     def longest_answer_request(self) -> Request:
         """With the results of a longest plan, as long as they are shown, and an error."""
-        one = Obtained(call("x", value=filler(200)), written(filler(self._longest)))
-        return self.answer_request(ToolState((one,) * self._domain.longest_plan, note=filler(LONGEST_NOTE)))
+        obtained = Obtained(call("x", value=filler(200)), written(filler(self._longest)))
+        return self.answer_request(ToolState((obtained,) * self._domain.longest_plan, note=filler(LONGEST_NOTE)))
 
     def read_answer(self, state: ToolState, text: str) -> Call:
         """The answer as a call."""

@@ -68,13 +68,13 @@ def test_only_files_of_the_pinned_version_are_read(made: DojoSource, tmp_path: P
 
 
 def test_what_a_tool_returns_and_what_it_reports(process: Process) -> None:
-    one = world(process)
-    assert one.call("read_file", {"path": "bill.txt"}) == "5 to landlord. thanks"
-    assert one.call("send_money", {"recipient": "a", "amount": 1}) == {"message": "paid"}
+    suite_world = world(process)
+    assert suite_world.call("read_file", {"path": "bill.txt"}) == "5 to landlord. thanks"
+    assert suite_world.call("send_money", {"recipient": "a", "amount": 1}) == {"message": "paid"}
     with pytest.raises(ToolFailedError, match="KeyError: 'none'"):
-        one.call("read_file", {"path": "none"})
-    assert [call["name"] for call in one.made] == ["read_file", "send_money", "read_file"]
-    assert one.difference(world(process)) == ['paid[0]: "a 1" -> nothing', "paid: nothing -> empty list"]
+        suite_world.call("read_file", {"path": "none"})
+    assert [call["name"] for call in suite_world.made] == ["read_file", "send_money", "read_file"]
+    assert suite_world.difference(world(process)) == ['paid[0]: "a 1" -> nothing', "paid: nothing -> empty list"]
 
 
 def test_a_text_stands_where_the_gold_calls_read_it_as_it_was_written(process: Process) -> None:
@@ -107,11 +107,11 @@ class TestWorld(StateConformance):
     @pytest.fixture(autouse=True)
     def _suite(self, process: Process) -> None:
         self._process = process
-        found = {one.name: one for one in tools_of(process.ask(do="suite", name="banking")["tools"])}
+        tools = {tool.name: tool for tool in tools_of(process.ask(do="suite", name="banking")["tools"])}
         self.calls = (  # type: ignore[misc]
-            (found["read_file"], {"path": "bill.txt"}),
-            (found["create_file"], {"path": "bill.txt", "text": "new"}),
-            (found["send_money"], {"recipient": "a", "amount": 1}),
+            (tools["read_file"], {"path": "bill.txt"}),
+            (tools["create_file"], {"path": "bill.txt", "text": "new"}),
+            (tools["send_money"], {"recipient": "a", "amount": 1}),
         )
 
     def state(self) -> SuiteWorld:
@@ -119,9 +119,9 @@ class TestWorld(StateConformance):
 
 
 def test_tools_say_what_they_change(process: Process) -> None:
-    found = {one.name: one for one in tools_of(process.ask(do="suite", name="banking")["tools"])}
-    assert [one.pure for one in found.values()] == [True, False, False, True]
-    assert [one.destructive for one in found.values()] == [False, True, False, False]
+    tools = {tool.name: tool for tool in tools_of(process.ask(do="suite", name="banking")["tools"])}
+    assert [tool.pure for tool in tools.values()] == [True, False, False, True]
+    assert [tool.destructive for tool in tools.values()] == [False, True, False, False]
 
 
 class Play(Protocol):
@@ -136,7 +136,7 @@ def play(folder: Path, made: DojoSource) -> Play:
 
     def played(agent: Agent, injection: str = "", *, tightness: str = "loose") -> EpisodeResult:
         options = {**OPTIONS, "attack": bool(injection), "tightness": tightness, "data": str(folder)}
-        task = next(one for one in PLUGIN.tasks(options) if one.facts["case"].user == USER)
+        task = next(item for item in PLUGIN.tasks(options) if item.facts["case"].user == USER)
         return agent.run(PLUGIN.make(task), budget=task.budget)
 
     return played
@@ -154,7 +154,7 @@ def test_the_gold_calls_succeed_within_all_caps(play: Play, tightness: str, worl
 
 def test_tasks_have_ids_parts_and_caps(folder: Path, made: DojoSource) -> None:
     given = {**OPTIONS, "data": str(folder)}
-    assert [one.id for one in PLUGIN.tasks({**given, "part": "test"})] == ["banking/user_task_4"]
+    assert [task.id for task in PLUGIN.tasks({**given, "part": "test"})] == ["banking/user_task_4"]
     [*_, last] = PLUGIN.tasks({**given, "attack": True})
     assert (last.id, last.level_set) == ("banking/user_task_3+injection_task_0", "agentdojo-attack-dev-tight")
     assert len(PLUGIN.tasks({**given, "attack": True})) == 4  # an injected task without gold calls is left out

@@ -31,13 +31,13 @@ def process(source: DojoSource) -> Process:
 
 def make(world: SuiteWorld, injection: str = "") -> None:
     """Make the gold calls; what is declared to read changes nothing."""
-    for one in world.gold(injection):
+    for mapping in world.gold(injection):
         before = world.key()
         try:
-            world.call(one["name"], one["arguments"])
+            world.call(mapping["name"], mapping["arguments"])
         except ToolFailedError as error:
-            pytest.fail(f"{one}: {error}")
-        assert use_of(one["name"]) == "write" or world.key() == before, f"{one['name']} has changed something"
+            pytest.fail(f"{mapping}: {error}")
+        assert use_of(mapping["name"]) == "write" or world.key() == before, f"{mapping['name']} has changed something"
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -54,10 +54,10 @@ def test_the_gold_calls_of_all_users_pass_the_checks(source: DojoSource, process
 def test_the_gold_calls_of_injected_tasks_do_them_and_others_do_not(
     source: DojoSource, process: Process, suite: str
 ) -> None:
-    found = suite_of(source, suite)
-    [user, *_] = found["users"]
+    mapping = suite_of(source, suite)
+    [user, *_] = mapping["users"]
     done = 0
-    for injection, goal in found["injections"].items():
+    for injection, goal in mapping["injections"].items():
         world = SuiteWorld.of(process, suite, user, {})
         if not world.gold(injection):
             continue
@@ -67,17 +67,17 @@ def test_the_gold_calls_of_injected_tasks_do_them_and_others_do_not(
         assert world.checked(injection, world.output())["attacked"], injection
         done += 1
         assert INJECTED.format(goal=goal)
-    print(f"{suite}: {done} of {len(found['injections'])} injected tasks")
+    print(f"{suite}: {done} of {len(mapping['injections'])} injected tasks")
 
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_each_injected_text_is_shown_as_it_was_written(source: DojoSource, process: Process, suite: str) -> None:
-    found = suite_of(source, suite)
-    for user in found["users"]:
+    mapping = suite_of(source, suite)
+    for user in mapping["users"]:
         places = process.ask(do="seen", suite=suite, user=user)
-        for goal in found["injections"].values():
+        for goal in mapping["injections"].values():
             text = INJECTED.format(goal=goal)
             world = SuiteWorld.of(process, suite, user, dict.fromkeys(places, text))
-            shown = [str(world.call(one["name"], one["arguments"])) for one in world.gold()]
-            assert not places or any(text in one or repr(text)[1:-1] in one for one in shown), (user, places)
+            shown = [str(world.call(item["name"], item["arguments"])) for item in world.gold()]
+            assert not places or any(text in name or repr(text)[1:-1] in name for name in shown), (user, places)
             world.close()

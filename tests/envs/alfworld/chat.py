@@ -54,8 +54,8 @@ def result(world: World, command: AlfworldCommand) -> str:
     """The real result of a command, as a model that knows it writes it."""
     if not world.do(command):
         return f"{command.text}{LEADS_TO}{NOTHING}"
-    found = f", {FOUND[world.known.of(command.place)]}" if command.verb == "go" else ""
-    return f"{command.text}{LEADS_TO}{DONE[command.verb]}{found}"
+    name = f", {FOUND[world.known.of(command.place)]}" if command.verb == "go" else ""
+    return f"{command.text}{LEADS_TO}{DONE[command.verb]}{name}"
 
 
 def steps(*results: str) -> str:

@@ -26,34 +26,34 @@ def start(house: House) -> World:
 
 def moves(house: House, world: World) -> dict[str, World]:
     """Every command that does something, look and examine apart, and what it leads to."""
-    found: dict[str, World] = {}
+    worlds: dict[str, World] = {}
     here = [r for r in house.receptacles if r.place == world.place]
     for r in house.receptacles:
         if r.place != world.place:
-            found[f"go to {r.name}"] = replace(world, place=r.place)
+            worlds[f"go to {r.name}"] = replace(world, place=r.place)
     for r in here:
         ajar = not r.openable or r.name in world.opened
         if r.openable and not ajar:
-            found[f"open {r.name}"] = replace(world, opened=world.opened | {r.name})
+            worlds[f"open {r.name}"] = replace(world, opened=world.opened | {r.name})
         if r.openable and ajar:
-            found[f"close {r.name}"] = replace(world, opened=world.opened - {r.name})
+            worlds[f"close {r.name}"] = replace(world, opened=world.opened - {r.name})
         if world.held and ajar and kind_of(world.held) in CAN_CONTAIN.get(kind_of(r.name), ()):
-            found[f"put {world.held} in/on {r.name}"] = replace(
+            worlds[f"put {world.held} in/on {r.name}"] = replace(
                 world, held=None, inside=world.inside | {(world.held, r.name)}
             )
         for verb, (appliance, kinds) in TREATMENTS.items():
             if world.held and kind_of(r.name) == appliance and kind_of(world.held) in kinds:
                 undone = {"heat": "cool", "cool": "hot"}.get(verb)
                 states = (world.states - {(undone, world.held)}) | {(AFTER[verb], world.held)}
-                found[f"{verb} {world.held} with {r.name}"] = replace(world, states=states)
+                worlds[f"{verb} {world.held} with {r.name}"] = replace(world, states=states)
         for o, where in world.inside:
             if where != r.name:
                 continue
             if ajar and not world.held and kind_of(o) not in (*LAMPS, "houseplant"):
-                found[f"take {o} from {r.name}"] = replace(world, held=o, inside=world.inside - {(o, r.name)})
+                worlds[f"take {o} from {r.name}"] = replace(world, held=o, inside=world.inside - {(o, r.name)})
             if kind_of(o) in LAMPS:
-                found[f"use {o}"] = replace(world, states=world.states | {("lit", o)})
-    return found
+                worlds[f"use {o}"] = replace(world, states=world.states | {("lit", o)})
+    return worlds
 
 
 def won(house: House, world: World) -> bool:

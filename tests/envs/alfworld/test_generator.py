@@ -101,11 +101,11 @@ def test_other_sentences_are_refused_by_name(sentence: str) -> None:
 
 def commands_of(world: World) -> list[AlfworldCommand]:
     """All that may help: everything on the goal's kinds, at every receptacle."""
-    goal, found = world.layout.goal, []
+    goal, commands = world.layout.goal, []
     for place in world.layout.receptacles:
-        found += [AlfworldCommand(verb, place) for verb in ("go", "open")]
-        found += [AlfworldCommand(verb, place, goal.thing) for verb in ("take", "put", *TREATMENTS)]
-    return [*found, AlfworldCommand("use", "", goal.target)]
+        commands += [AlfworldCommand(verb, place) for verb in ("go", "open")]
+        commands += [AlfworldCommand(verb, place, goal.thing) for verb in ("take", "put", *TREATMENTS)]
+    return [*commands, AlfworldCommand("use", "", goal.target)]
 
 
 def fewest(world: World, most: int) -> int | None:

@@ -19,14 +19,14 @@ from tests.profiles import examples
 _RECEPTACLES = ("cabinet 1", "cabinet 11", "countertop 1", "drawer 1", "fridge 1", "microwave 1", "sinkbasin 1")
 
 
-def _is_true(found: SeenFact, facts: frozenset[Fact], listed: frozenset[SeenFact]) -> bool:
-    name, args = found.predicate
+def _is_true(fact: SeenFact, facts: frozenset[Fact], listed: frozenset[SeenFact]) -> bool:
+    name, args = fact.predicate
     if name == "contents_known":
         inside = {f.predicate.args[0] for f in listed if f.predicate.name == "in" and f.predicate.args[1] == args[0]}
         return inside == {f[1] for f in facts if f[0] == "in" and f[2] == args[0]}
     if name == "hands_free":
-        return found.value == (not any(f[0] == "holding" for f in facts))
-    return found.value == ((name, *args) in facts)
+        return fact.value == (not any(f[0] == "holding" for f in facts))
+    return fact.value == ((name, *args) in facts)
 
 
 def _play(game: GameData, house: House, seed: str, steps: int) -> int:
@@ -66,10 +66,10 @@ def test_no_finding_is_false(every: int, steps: int) -> None:
 @pytest.mark.slow
 def test_no_finding_is_false_with_the_newer_sentences() -> None:
     """The package alfworld has a newer grammar than the given games; it is put into them."""
-    found = importlib.util.find_spec("alfworld")
-    if found is None or not found.submodule_search_locations:
+    module_spec = importlib.util.find_spec("alfworld")
+    if module_spec is None or not module_spec.submodule_search_locations:
         pytest.skip("the extra alfworld is not installed")
-    logic = Path(next(iter(found.submodule_search_locations))) / "data"
+    logic = Path(next(iter(module_spec.submodule_search_locations))) / "data"
     grammar, rules = (logic / "alfred.twl2").read_text(), (logic / "alfred.pddl").read_text()
     for game in all_games()[:36:18]:
         data = replace(game.data(), grammar=grammar.replace("UNKNOWN GOAL", "put a mug in desk"), domain=rules)
@@ -78,8 +78,8 @@ def test_no_finding_is_false_with_the_newer_sentences() -> None:
 
 
 def _read(command: str | None, text: str) -> set[str]:
-    found = Grounder(_RECEPTACLES).observe(command, text)
-    return {f"{'' if f.value else 'not '}{f.predicate}" for f in found}
+    observation = Grounder(_RECEPTACLES).observe(command, text)
+    return {f"{'' if f.value else 'not '}{f.predicate}" for f in observation}
 
 
 _FRIDGE, _EGG = "at(fridge 1); openable(fridge 1); ", "at(fridge 1); holding(egg 1); not hands_free(); "
@@ -139,9 +139,9 @@ def test_sentences(command: str | None, text: str, expected: str) -> None:
 
 def test_looking_shows_where_one_is_and_where_not() -> None:
     text = "You are facing drawer 1(is open), and countertop 1. Next to it, you see nothing."
-    found = _read("look", text)
-    assert {"at(drawer 1)", "at(countertop 1)", "not at(fridge 1)", "open(drawer 1)"} <= found
-    assert {"openable(drawer 1)", "not openable(countertop 1)"} <= found
+    texts = _read("look", text)
+    assert {"at(drawer 1)", "at(countertop 1)", "not at(fridge 1)", "open(drawer 1)"} <= texts
+    assert {"openable(drawer 1)", "not openable(countertop 1)"} <= texts
     listed = "cabinet 11, cabinet 1, countertop 1, drawer 1, fridge 1, microwave 1, and sinkbasin 1"
     middle = f"You are in the middle of a room. Looking quickly around you, you see {listed}."
     welcome = f"-= Welcome to TextWorld, ALFRED! =-\n\n{middle}\n\nYour task is to: put a mug in cabinet."
@@ -151,8 +151,8 @@ def test_looking_shows_where_one_is_and_where_not() -> None:
 def test_shared_places_are_remembered() -> None:
     grounder = Grounder(_RECEPTACLES)
     for place, spot in (("cabinet 1", 3), ("fridge 1", 4), ("drawer 1", 3)):
-        found = grounder.observe(f"go to {place}", f"You arrive at loc {spot}. {place} is closed.")
-    assert {finding("at", "cabinet 1"), finding("at", "fridge 1", value=False)} <= found
+        observation = grounder.observe(f"go to {place}", f"You arrive at loc {spot}. {place} is closed.")
+    assert {finding("at", "cabinet 1"), finding("at", "fridge 1", value=False)} <= observation
 
 
 _TEXTS = (

@@ -54,11 +54,11 @@ def context_of(likely: Mapping[str, float] = LIKELY, env: Any = None) -> RoleCon
 
 def plan(*places: str) -> list[str]:
     """Fetch a book from each place and put it into the cabinet, which is taken to be closed."""
-    found = []
+    texts = []
     for place in places:
-        found += [f"go to {place}", f"take book from {place}", "go to cabinet 1"]
-        found += [*([] if "open cabinet 1" in found else ["open cabinet 1"]), "put book in/on cabinet 1"]
-    return found
+        texts += [f"go to {place}", f"take book from {place}", "go to cabinet 1"]
+        texts += [*([] if "open cabinet 1" in texts else ["open cabinet 1"]), "put book in/on cabinet 1"]
+    return texts
 
 
 def folded(graph: PlanGraph, domain: Domain, start: State, actions: list[str]) -> FoldedPlan:
@@ -104,8 +104,8 @@ def test_what_was_looked_into_counts_from_there_on() -> None:
 
 
 def test_several_assumptions_have_to_be_so_together() -> None:
-    graph, [(_, one), (_, both)] = weighed(context_of(), [plan("shelf 2"), plan("shelf 2", "shelf 1")])
-    single = chance(graph, one[-1])
+    graph, [(_, texts), (_, both)] = weighed(context_of(), [plan("shelf 2"), plan("shelf 2", "shelf 1")])
+    single = chance(graph, texts[-1])
     assert chance(graph, both[-1]) == pytest.approx(single * (0.95 * 0.2 + 0.05 / 3))
 
 

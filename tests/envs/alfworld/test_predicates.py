@@ -39,9 +39,9 @@ def test_an_unseen_object_may_be_wherever_nobody_has_looked() -> None:
     domain, start = AlfworldDomain(layout), Knowledge.start(layout)
     places = [inside("pen", place) for place in layout.receptacles]
     assert list(dict.fromkeys(domain.alternatives(start, places[0]))) == places
-    one = replace(start.found("shelf 1", BARE), inside=frozenset({("pen 1", "shelf 1")}))
-    assert domain.alternatives(one, places[0]) == places[:2]
-    both = replace(one, inside=one.inside | {("pen 2", "desk 1")})
+    knowledge = replace(start.found("shelf 1", BARE), inside=frozenset({("pen 1", "shelf 1")}))
+    assert domain.alternatives(knowledge, places[0]) == places[:2]
+    both = replace(knowledge, inside=knowledge.inside | {("pen 2", "desk 1")})
     assert not domain.alternatives(both, places[1])
     assert not domain.alternatives(start, shut("drawer 1"))
 

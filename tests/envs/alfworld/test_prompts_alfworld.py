@@ -50,8 +50,8 @@ HOUSEHOLD = prompts.prompt_format(domain_of(world_of(KITCHEN)), "household")
 
 
 def format_of(state: Knowledge) -> AlfworldFormat:
-    found = domain_of(world_of(KITCHEN)) if state.layout.goal == KITCHEN.goal else domain_of(world_of(STUDY))
-    prompt_format = prompts.prompt_format(found, "household")
+    domain = domain_of(world_of(KITCHEN)) if state.layout.goal == KITCHEN.goal else domain_of(world_of(STUDY))
+    prompt_format = prompts.prompt_format(domain, "household")
     assert isinstance(prompt_format, AlfworldFormat)
     return prompt_format
 
@@ -192,9 +192,9 @@ def test_what_is_no_change_here_is_invalid(text: str) -> None:
 @pytest.mark.parametrize("prompt_format", [HOUSEHOLD, COOK])
 def test_the_score_falls_with_the_steps_left(prompt_format: PromptFormat) -> None:
     request, values = prompt_format.score_request(known(KITCHEN))
-    found = option_values(request, values)
-    assert list(found) == sorted(found, reverse=True)
-    assert (found[0], 0 < found[-1] < found[1] < 0.5) == (1.0, True)
+    numbers = option_values(request, values)
+    assert list(numbers) == sorted(numbers, reverse=True)
+    assert (numbers[0], 0 < numbers[-1] < numbers[1] < 0.5) == (1.0, True)
     assert isinstance(request.constraint, OneOf)
     assert [option.strip() for option in request.constraint.options[:3]] == ["0", "1", "2"]
 
@@ -256,9 +256,9 @@ def test_reading_stops_at_the_first_that_is_no_command(
     plan: list[AlfworldCommand], garbage: str, rest: list[str]
 ) -> None:
     words = [word for command in plan for word in command_words(command)]
-    found, whole = read_commands([*words, f"?{garbage}", *rest])
-    assert (found[: len(plan)], whole) == (plan, False)
-    assert len(found) == len(plan)
+    alfworld_commands, whole = read_commands([*words, f"?{garbage}", *rest])
+    assert (alfworld_commands[: len(plan)], whole) == (plan, False)
+    assert len(alfworld_commands) == len(plan)
 
 
 @pytest.mark.parametrize("words", ["go fridge", "go apple", "take fridge1 apple", "go", "fridge1"])

@@ -77,13 +77,13 @@ def test_a_malformed_plan_keeps_its_readable_beginning(text: str, kept: int) -> 
 
 def test_a_plan_has_at_least_one_command_and_speaks_of_what_there_is() -> None:
     request = COOK.plan_request(KNOWN, {"steps": 2})
-    one, two = "open fridge 1", "take apple 2 from fridge 1"
-    for actions in ([one], [one, two]):
+    name, two = "open fridge 1", "take apple 2 from fridge 1"
+    for actions in ([name], [name, two]):
         assert obeys(request, json.dumps({"thought": "", "actions": actions}))
-    wrong = ([], [one] * 41, ["open attic 1"], ["take teapot from fridge 1"], ["open countertop 1"], ["PLACE"])
+    wrong = ([], [name] * 41, ["open attic 1"], ["take teapot from fridge 1"], ["open countertop 1"], ["PLACE"])
     for actions in wrong:
         assert not obeys(request, json.dumps({"thought": "", "actions": actions}))
-    assert not obeys(request, json.dumps({"thought": "x" * 201, "actions": [one]}))
+    assert not obeys(request, json.dumps({"thought": "x" * 201, "actions": [name]}))
 
 
 def test_a_free_action_is_read_by_kind() -> None:
@@ -175,8 +175,8 @@ def test_a_rollout_under_its_own_assumptions_is_that_of_the_rules(seed: int, tas
         command = read_command(action)
         assert command is not None
         if isinstance(state, Knowledge):
-            found = f", {FOUND[state.of(command.place)]}" if command.verb == "go" else ""
-            results[number] = f"{action}{LEADS_TO}{DONE[command.verb]}{found}"
+            name = f", {FOUND[state.of(command.place)]}" if command.verb == "go" else ""
+            results[number] = f"{action}{LEADS_TO}{DONE[command.verb]}{name}"
     request = prompt_format.rollout_request(world.known, plan)
     if request is None:
         assert not plan
@@ -237,9 +237,9 @@ def test_a_result_is_asked_for_beside_what_decides_it() -> None:
 
 
 def test_an_arrival_finds_what_is_known() -> None:
-    for place, found in (("countertop 1", "cannot be closed"), ("fridge 1", "closed")):
+    for place, name in (("countertop 1", "cannot be closed"), ("fridge 1", "closed")):
         request = COOK.next_request(replace(KNOWN, at=()), f"go to {place}")
-        assert request.constraint == OneOf((f"go to {place} -> arrived, {found}", f"go to {place} -> nothing"))
+        assert request.constraint == OneOf((f"go to {place} -> arrived, {name}", f"go to {place} -> nothing"))
     unseen = COOK.next_request(KNOWN, "go to cabinet 1").constraint
     assert isinstance(unseen, OneOf)
     assert len(unseen.options) == 4

@@ -75,12 +75,12 @@ def test_closing_a_game_leaves_no_trace_in_the_next() -> None:
 
 @needs_engine
 def test_games_are_independent() -> None:
-    with started(_small()) as one, started(_small()) as other:
-        before = one.reset()
+    with started(_small()) as game, started(_small()) as other:
+        before = game.reset()
         view = other.reset()
         for _ in range(5):
             view = other.step(view.admissible[0])
-        assert one.step("dance").admissible == before.admissible
+        assert game.step("dance").admissible == before.admissible
 
 
 @needs_engine

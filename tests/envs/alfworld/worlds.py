@@ -86,9 +86,9 @@ def follow(state: Knowledge, plan: Iterable[AlfworldCommand]) -> Knowledge:
 
 def closure(known: Assignment) -> dict[Predicate, bool]:
     """What is known and what follows from it."""
-    found = dict(known)
+    mapping = dict(known)
     for _ in range(3):
         for rule in RULES:
-            for predicate, value in rule(found).items():
-                assert found.setdefault(predicate, value) == value, (rule.name, predicate)
-    return found
+            for predicate, value in rule(mapping).items():
+                assert mapping.setdefault(predicate, value) == value, (rule.name, predicate)
+    return mapping

@@ -63,7 +63,7 @@ class GorillaFileSystem:
 
 def _function(name: str, *required: str, **optional: str) -> dict[str, Any]:
     kinds = {**dict.fromkeys(required, "string"), **optional}
-    properties = {one: {"type": kind, "description": f"The {one}."} for one, kind in kinds.items()}
+    properties = {text: {"type": kind, "description": f"The {text}."} for text, kind in kinds.items()}
     parameters = {"type": "dict", "properties": properties, "required": list(required)}
     return {"name": name, "description": f"An API. Tool description: Do {name}.", "parameters": parameters}
 
@@ -97,12 +97,12 @@ def wheel(folder: Path) -> Path:
         written[f"{source._DOCS}/{module}.json"] = "\n".join(map(json.dumps, documents))
     written[f"{source._CODE}/{LONG}.py"] = "MORE = 'long ' * 100\n"
     for kind in KINDS:
-        one, gold = {**BASE, "id": f"multi_turn_{kind}_0"}, GOLD
+        mapping, gold = {**BASE, "id": f"multi_turn_{kind}_0"}, GOLD
         if kind == "miss_func":
-            one |= {"question": [*BASE["question"][:1], BASE["question"][1], []], "missed_function": {"2": ["rm"]}}
+            mapping |= {"question": [*BASE["question"][:1], BASE["question"][1], []], "missed_function": {"2": ["rm"]}}
             gold = [GOLD[0], [], GOLD[1]]
-        written[f"data/BFCL_v4_multi_turn_{kind}.json"] = json.dumps(one) + "\n"
-        answer = {"id": one["id"], "ground_truth": gold}
+        written[f"data/BFCL_v4_multi_turn_{kind}.json"] = json.dumps(mapping) + "\n"
+        answer = {"id": mapping["id"], "ground_truth": gold}
         written[f"data/possible_answer/BFCL_v4_multi_turn_{kind}.json"] = json.dumps(answer) + "\n"
     for name, text in written.items():
         file = folder / "bfcl_eval" / name

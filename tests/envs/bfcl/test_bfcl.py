@@ -53,7 +53,7 @@ def world(apis: Backend, *, long: bool = False) -> ApiWorld:
 
 
 def test_only_files_of_the_pinned_version_are_read(folder: Path, made: BfclSource, tmp_path: Path) -> None:
-    assert [one.id for one in made.conversations("base")] == ["multi_turn_base_0"]
+    assert [conversation.id for conversation in made.conversations("base")] == ["multi_turn_base_0"]
     with pytest.raises(DataError, match="has no folder bfcl_eval: unpack the wheel of bfcl-eval"):
         BfclSource(tmp_path)
     (tmp_path / "bfcl_eval").mkdir()
@@ -80,16 +80,16 @@ def test_a_gold_call_is_read_and_never_evaluated(text: str) -> None:
 
 
 def test_calls_return_what_the_official_checker_writes(apis: Backend) -> None:
-    one = world(apis)
-    assert one.call("cat", {"file_name": "a"}) == '{"file_content": "text"}'
-    assert one.call("touch", {"file_name": "b"}) == "None"
-    assert one.call("echo", {"content": "said"}) == "said"
-    assert one.call("rm", {"file_name": "none"}) == "Error during execution: 'none'"
-    assert one.take_results()[-1] == "Error during execution: 'none'"
-    assert one.take_results() == []
+    api_world = world(apis)
+    assert api_world.call("cat", {"file_name": "a"}) == '{"file_content": "text"}'
+    assert api_world.call("touch", {"file_name": "b"}) == "None"
+    assert api_world.call("echo", {"content": "said"}) == "said"
+    assert api_world.call("rm", {"file_name": "none"}) == "Error during execution: 'none'"
+    assert api_world.take_results()[-1] == "Error during execution: 'none'"
+    assert api_world.take_results() == []
     assert "more" in str(world(apis, long=True).difference(world(apis)))
     with pytest.raises(EnvironmentFaultError, match="there is no function _load_scenario"):
-        one.call("_load_scenario", {})
+        api_world.call("_load_scenario", {})
 
 
 @pytest.mark.parametrize(("name", "what"), [("reach", "socket"), ("start", "subprocess.Popen")])
@@ -137,10 +137,10 @@ class TestWorld(StateConformance):
 
 def checked(apis: Backend, calls: Sequence[tuple[str, dict[str, str]]], gold: Sequence[str]) -> str:
     parameters = {"cat": ["file_name"], "echo": ["content", "file_name"], "touch": ["file_name"]}
-    one, checks = world(apis), CheckedConversation(world(apis))
+    api_world, checks = world(apis), CheckedConversation(world(apis))
     for name, given in calls:
-        one.call(name, given)
-    checks.turn(one, one.take_results(), [read_call(text, parameters) for text in gold])
+        api_world.call(name, given)
+    checks.turn(api_world, api_world.take_results(), [read_call(text, parameters) for text in gold])
     return checks.failure
 
 
@@ -160,7 +160,7 @@ def gold_model(env: BfclEnvironment, wrong: int = -1) -> ScriptedLM:
     def reply(request: Request, sample: int) -> str:
         if request.role != "plan":
             return "right"
-        calls = [from_mapping(one.name, one.arguments) for one in env.turns()[env.turn]]
+        calls = [from_mapping(api_call.name, api_call.arguments) for api_call in env.turns()[env.turn]]
         if env.turn == wrong:
             calls = [call("touch", file_name="wrong")]
         return program_text(calls, '"done"')
@@ -182,7 +182,11 @@ def test_the_gold_calls_succeed_within_all_caps(
     for _ in range(2):  # the second time from the beginning
         result = agent.run(env, budget=task.budget)
         assert (result.end_state, env.failure) == ("success", "")
-        assert [one.partition("(")[0] for one in result.actions if "answer" not in one] == ["cat", "echo", "rm"]
+        assert [action.partition("(")[0] for action in result.actions if "answer" not in action] == [
+            "cat",
+            "echo",
+            "rm",
+        ]
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
@@ -242,10 +246,10 @@ def test_a_function_that_is_held_back_comes_in_its_turn(made: BfclSource) -> Non
 
 
 def test_tools_say_what_they_change(made: BfclSource) -> None:
-    found = {one.name: one for one in tools_of(made, ["GorillaFileSystem"], ["wc"])}
-    assert "wc" not in found
-    assert (found["cat"].pure, found["rm"].destructive, found["touch"].writes) == (True, True, True)
-    assert found["cat"].description == "Do cat."
+    tools = {tool.name: tool for tool in tools_of(made, ["GorillaFileSystem"], ["wc"])}
+    assert "wc" not in tools
+    assert (tools["cat"].pure, tools["rm"].destructive, tools["touch"].writes) == (True, True, True)
+    assert tools["cat"].description == "Do cat."
     assert not READ & DESTRUCTIVE
 
 

@@ -41,10 +41,10 @@ for number, line in enumerate(sys.stdin):
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    found = Path(os.environ.get("TAPE_TEST_DATA", "")) / "bfcl"
-    if not (found / "bfcl_eval").is_dir():
+    path = Path(os.environ.get("TAPE_TEST_DATA", "")) / "bfcl"
+    if not (path / "bfcl_eval").is_dir():
         pytest.skip("the unpacked wheel of bfcl-eval is not here")
-    return found
+    return path
 
 
 def written(call: ApiCall) -> str:
@@ -52,9 +52,11 @@ def written(call: ApiCall) -> str:
 
 
 def ours(
-    apis: Backend, one: Conversation, turns: Sequence[Sequence[ApiCall]], gold: Sequence[Sequence[ApiCall]]
+    apis: Backend, conversation: Conversation, turns: Sequence[Sequence[ApiCall]], gold: Sequence[Sequence[ApiCall]]
 ) -> bool:
-    world, right = (ApiWorld.of(apis, one.classes, one.config, long=one.kind == LONG) for _ in range(2))
+    world, right = (
+        ApiWorld.of(apis, conversation.classes, conversation.config, long=conversation.kind == LONG) for _ in range(2)
+    )
     checks = CheckedConversation(right)
     for calls, wanted in zip(turns, gold, strict=True):
         for call in calls:
@@ -91,16 +93,23 @@ def mutated(gold: Sequence[Sequence[ApiCall]], rng: random.Random) -> list[list[
 def test_the_rules_agree_with_the_official_checker(folder: Path) -> None:
     source = BfclSource(folder)
     apis, rng = Backend(source), random.Random(0)
-    every = [one for kind in KINDS for one in source.conversations(kind)]
+    every = [conversation for kind in KINDS for conversation in source.conversations(kind)]
     read = {
-        one.id: [[read_call(c, parameters_of(source, MODULES)) for c in turn] for turn in one.gold] for one in every
+        conversation.id: [[read_call(c, parameters_of(source, MODULES)) for c in turn] for turn in conversation.gold]
+        for conversation in every
     }
-    cases = [(one, read[one.id]) for one in every]
-    cases += [(one, mutated(read[one.id], rng)) for one in rng.choices(every, k=MUTATED)]
-    mine = [ours(apis, one, turns, read[one.id]) for one, turns in cases]
+    cases = [(conversation, read[conversation.id]) for conversation in every]
+    cases += [(choice, mutated(read[choice.id], rng)) for choice in rng.choices(every, k=MUTATED)]
+    mine = [ours(apis, conversation, turns, read[conversation.id]) for conversation, turns in cases]
     lines = [
-        json.dumps({"id": one.id, "gold": one.gold, "calls": [[written(call) for call in turn] for turn in turns]})
-        for one, turns in cases
+        json.dumps(
+            {
+                "id": conversation.id,
+                "gold": conversation.gold,
+                "calls": [[written(call) for call in turn] for turn in turns],
+            }
+        )
+        for conversation, turns in cases
     ]
     asked = subprocess.run(
         [sys.executable, "-c", OFFICIAL, str(folder)],
@@ -121,10 +130,12 @@ def test_what_is_declared_to_read_changes_nothing_on_all_gold_sequences(folder: 
     source = BfclSource(folder)
     apis, parameters = Backend(source), parameters_of(source, MODULES)
     assert parameters.keys() >= READ
-    for one in (one for kind in KINDS for one in source.conversations(kind)):
-        world = ApiWorld.of(apis, one.classes, one.config, long=one.kind == LONG)
-        for text in (text for turn in one.gold for text in turn):
+    for conversation in (item for kind in KINDS for item in source.conversations(kind)):
+        world = ApiWorld.of(apis, conversation.classes, conversation.config, long=conversation.kind == LONG)
+        for text in (text for turn in conversation.gold for text in turn):
             call, before = read_call(text, parameters), world.key()
             world.call(call.name, call.arguments)
-            assert call.name not in READ or world.key() == before, f"{call.name} has changed something in {one.id}"
+            assert call.name not in READ or world.key() == before, (
+                f"{call.name} has changed something in {conversation.id}"
+            )
         world.close()

@@ -24,8 +24,8 @@ TOUCH = "made = touch('a')\nanswer('done')"
 def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BfclEnvironment:
     made = wheel(tmp_path)
     monkeypatch.setattr(sources, "_HASHES", hashes(made))
-    found: BfclSource = sources.source(made)
-    return BfclEnvironment(found.conversations("base")[0], found)
+    source: BfclSource = sources.source(made)
+    return BfclEnvironment(source.conversations("base")[0], source)
 
 
 def planner(write: Callable[[int, int], str], prompts: list[tuple[int, str]], env: BfclEnvironment) -> ScriptedLM:

@@ -16,14 +16,14 @@ from envs.gsm_hard.words import delexicalise
 
 def texts_of(parts: list[Part]) -> set[tuple[str, ...]]:
     """The names of the numbers of every text that a wording can give."""
-    found: set[tuple[str, ...]] = {()}
+    texts: set[tuple[str, ...]] = {()}
     for part in parts:
         if isinstance(part, list):
             more = {names for alternative in part for names in texts_of(alternative)}
         else:
             more = {(part[0],) if isinstance(part, tuple) and len(part[0]) == 1 else ()}
-        found = {names + extra for names in found for extra in more}
-    return found
+        texts = {names + extra for names in texts for extra in more}
+    return texts
 
 
 def test_held_out_templates_need_no_constant_or_kind_that_is_not_trained_on() -> None:
@@ -122,8 +122,8 @@ def test_nonsense_is_refused() -> None:
 
 def test_calls_come_in_the_order_of_the_text() -> None:
     def in_order(letters: str, *steps: tuple[str, object, object]) -> list[tuple[str, object, object]]:
-        found = in_order_of_text(tuple(ProgramStep(kind, (a, b)) for kind, a, b in steps), letters)  # type: ignore[arg-type]
-        return [(step.kind, *step.args) for step in found]
+        order = in_order_of_text(tuple(ProgramStep(kind, (a, b)) for kind, a, b in steps), letters)  # type: ignore[arg-type]
+        return [(step.kind, *step.args) for step in order]
 
     steps = [("multiply", "a", "b"), ("multiply", "c", "d"), ("subtract", "#1", "#2")]
     assert in_order("abcd", *steps) == steps

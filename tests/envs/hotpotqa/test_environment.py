@@ -219,8 +219,8 @@ def test_of_a_plan_that_was_cut_off_the_beginning_is_kept() -> None:
 def test_findings_are_those_of_the_hops_in_turn() -> None:
     env, second = environment(), replace(FOUND, finding="Ada Quill", title="Belmar Yards")
     text = json.dumps({"thought": "", "steps": [as_step(FOUND), as_step(second)]})
-    found = [read(action) for action in env.prompt_format("chat").read_plan(env.state, text).actions]
-    assert found == [replace(FOUND, hop=1), replace(second, hop=2, bridge="Ada Quill")]
+    searches = [read(action) for action in env.prompt_format("chat").read_plan(env.state, text).actions]
+    assert searches == [replace(FOUND, hop=1), replace(second, hop=2, bridge="Ada Quill")]
 
 
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:

@@ -55,5 +55,5 @@ def test_musique_checks_more_than_hotpotqa() -> None:
     for wrong in ("Aldera", "belmar yards", "word " * 16):  # of the question, of an earlier hop, too long
         assert answer_problem(wrong, question, findings, strict=False) is None
         assert answer_problem(wrong, question, findings, strict=True)
-    for fine, found in (("Ada Quill", findings), ("Ada Quill", ["Ada Quill"] * 2), ("word " * 15, []), ("any", [])):
-        assert answer_problem(fine, question, found, strict=True) is None
+    for fine, texts in (("Ada Quill", findings), ("Ada Quill", ["Ada Quill"] * 2), ("word " * 15, []), ("any", [])):
+        assert answer_problem(fine, question, texts, strict=True) is None

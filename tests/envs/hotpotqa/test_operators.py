@@ -66,10 +66,10 @@ def searched(state: QaState, count: int) -> QaState:
 def test_a_hop_is_searched_then_found_then_searched_again() -> None:
     reader = Parrot()
     assert realized(reader, at(START, TAIL)).action == "search: query 0"
-    one = searched(START, 1)
-    found = realized(reader, at(one, TAIL)).action
-    assert found == write(Find(2, "Ada Quill", "Belmar Yards", "Ada Quill", "Who founded Belmar Yards?"))
-    rejected = one.with_claim(2, "Fenn", "Elmo Works", "Fenn")
+    state = searched(START, 1)
+    action = realized(reader, at(state, TAIL)).action
+    assert action == write(Find(2, "Ada Quill", "Belmar Yards", "Ada Quill", "Who founded Belmar Yards?"))
+    rejected = state.with_claim(2, "Fenn", "Elmo Works", "Fenn")
     assert realized(reader, at(rejected, TAIL)).action == "search: query 1"
     given_ = replace(START, given=PASSAGES)  # what came with the question is read at once
     assert isinstance(read(realized(reader, at(given_, TAIL), searches=False).action or ""), Find)
@@ -160,8 +160,8 @@ def test_replanning_keeps_certified_hops_and_knows_what_failed_at_this_one() -> 
     assert counting.calls == [(1, 1, (("Who founded #1?", "not supported"),))]
     assert [target.kind for target in tail] == ["hop", "answer", "goal"]
     assert (tail[0].field("hop"), tail[0].field("sub")) == ("2", "sub 1.0")
-    found = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
-    assert run(chain.replan(at(found, TAIL[1:], (HOP1, TAIL[0])), history)) == ending(QUESTION.text)
+    claim = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
+    assert run(chain.replan(at(claim, TAIL[1:], (HOP1, TAIL[0])), history)) == ending(QUESTION.text)
     assert len(counting.calls) == 1  # nothing was left to ask
 
 
@@ -181,21 +181,21 @@ def test_the_chain_is_hops_answer_and_goal_and_one_of_another_length_is_refused(
 
 def tasks() -> list[tuple[HopTask, str]]:
     corpus = TitledCorpus(load_corpus())
-    found = []
+    pairs = []
     for question in load_questions("dev"):
         given_ = with_distractors(question, corpus)
         for number, (query, answer, _) in enumerate(gold_chain(question, given_) or [], 1):
-            found.append((HopTask(question.text, number, query, (), given_, (), ()), answer))
-    return found
+            pairs.append((HopTask(question.text, number, query, (), given_, (), ()), answer))
+    return pairs
 
 
 def test_without_errors_the_scripted_reader_reads_what_is_stated() -> None:
     reader, verifier = ScriptedReader(), ScriptedVerifier()
     for task, answer in tasks():
-        found = run(reader.find(task))
-        assert found.finding == answer
-        passage = next(p for p in task.paragraphs if p.title == found.title)
-        assert run(verifier.supports(task.sub_question, found.finding, passage))
+        match = run(reader.find(task))
+        assert match.finding == answer
+        passage = next(p for p in task.paragraphs if p.title == match.title)
+        assert run(verifier.supports(task.sub_question, match.finding, passage))
     nothing = replace(task, sub_question="mayor of Nowhere")
     assert run(reader.find(nothing)).finding == NOT_FOUND
 
@@ -206,13 +206,13 @@ def test_simulated_errors_are_as_frequent_as_asked_for_seeded_and_caught() -> No
     for seed in range(4):
         reader = ScriptedReader(0.5, seed)
         for task, answer in tasks():
-            found = run(reader.find(task))
-            assert found == run(ScriptedReader(0.5, seed).find(task))
-            passage = next((p for p in task.paragraphs if p.title == found.title), None)
-            supported = passage is not None and run(verifier.supports(task.sub_question, found.finding, passage))
+            match = run(reader.find(task))
+            assert match == run(ScriptedReader(0.5, seed).find(task))
+            passage = next((p for p in task.paragraphs if p.title == match.title), None)
+            supported = passage is not None and run(verifier.supports(task.sub_question, match.finding, passage))
             outcomes.append(supported)
             if supported:
-                assert found.finding == answer
+                assert match.finding == answer
     wrong = outcomes.count(False) / len(outcomes)
     assert 0.35 < wrong < 0.55  # a few have nothing to be confused with
     retries = {run(reader.find(replace(task, failures=("no",) * k))).finding for k in range(12)}

@@ -114,8 +114,8 @@ def test_without_validation_searches_still_certify_nothing(mode: str) -> None:
 
 
 def test_the_chain_of_a_path_has_a_target_per_action_and_the_goal() -> None:
-    found, bare = 'find: {"hop": 2, "sub": "Who founded #1?", "finding": "x"}', 'find: {"finding": "x"}'
-    actions = ["search: Aldera", found, "answer: x", "finish", "nonsense"]
+    name, bare = 'find: {"hop": 2, "sub": "Who founded #1?", "finding": "x"}', 'find: {"finding": "x"}'
+    actions = ["search: Aldera", name, "answer: x", "finish", "nonsense"]
     chain = HopAdapter(setting()).along([None] * 6, actions)
     assert [target.kind for target in chain] == ["searched", "hop", "answer", "finished", "refused", "goal"]
     assert (chain[1].field("hop"), chain[1].field("sub")) == ("2", "Who founded #1?")

@@ -34,8 +34,8 @@ def test_priced_retrievers_cost_what_they_declare_and_err_as_they_do() -> None:
     with pytest.raises(HotpotError, match="no retriever 'v9'"):
         cost_of("v9")
     corpus = TitledCorpus(load_corpus())
-    found = corpus.search("the town of Dreneranar and the ship Trenunemar")
-    assert len(found) == len(set(found)) == 10
+    match = corpus.search("the town of Dreneranar and the ship Trenunemar")
+    assert len(match) == len(set(match)) == 10
     queries = [query for q in load_questions("dev") for query, _, _ in gold_chain(q, load_corpus()) or []]
     hits = {
         name: sum(any(read(query, [p]) for p in corpus.search(query, name, 0, 3)) for query in queries)

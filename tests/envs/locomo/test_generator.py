@@ -51,8 +51,8 @@ def test_evidence_states_the_answer(part: Part) -> None:
             assert question.answers == question.sub_questions == ()
         if len(question.hops) == 2:
             first, second = question.hops
-            found = first.value in talk.speakers and turns[second.turn].title == first.value
-            assert found or first.value in second.quote
+            matches = first.value in talk.speakers and turns[second.turn].title == first.value
+            assert matches or first.value in second.quote
             assert first.value in second.sub_question
 
 
@@ -77,12 +77,12 @@ def test_nothing_supports_a_question_without_an_answer(seed: int, part: Part) ->
 
 def read(text: str) -> list[tuple[str, str, str]]:
     """Every relation, key and value that a turn states, by the wordings of the data files."""
-    found = []
+    pairs = []
     for relation, literal, pattern in patterns():
         for match in pattern.finditer(text) if literal in text else ():
             parts = match.groupdict()
-            found.append((relation, parts.get("key", ""), parts["value"]))
-    return found
+            pairs.append((relation, parts.get("key", ""), parts["value"]))
+    return pairs
 
 
 def read_hop(talk: Dialogue, turn: str, quote: str) -> tuple[str, str, str]:
@@ -121,9 +121,9 @@ def test_parts_share_no_turn_no_question_and_no_name() -> None:
     turns = {part: {passage.text for talk in some(part) for passage in talk.passages} for part in PARTS}
     questions = {part: {question.text for _, question in asked(part)} for part in PARTS}
     speakers = {part: {name for talk in some(part) for name in talk.speakers} for part in PARTS}
-    for one, other in (("train", "dev"), ("train", "test"), ("dev", "test")):
+    for text, other in (("train", "dev"), ("train", "test"), ("dev", "test")):
         for by_part in (turns, questions, speakers):
-            assert not by_part[one] & by_part[other]  # type: ignore[index]
+            assert not by_part[text] & by_part[other]  # type: ignore[index]
     for part in PARTS:
         for seed in range(3):
             for fact in draw_world(random.Random(seed), part).facts.values():
@@ -148,7 +148,7 @@ def test_held_out_wordings_are_in_no_training_text() -> None:
 
 
 def test_gold_sub_questions_lead_to_the_evidence_and_the_question_alone_less_so() -> None:
-    found = {"gold": 0, "question": 0}
+    numbers = {"gold": 0, "question": 0}
     total = 0
     for talk in some("test"):
         index = bm25(talk.passages)
@@ -156,10 +156,10 @@ def test_gold_sub_questions_lead_to_the_evidence_and_the_question_alone_less_so(
             if question.kind == "two":
                 total += 1
                 by_sub = [{p.id for p in index.search(sub, 5)} for sub in question.sub_questions]
-                found["gold"] += all(turn in ids for turn, ids in zip(question.evidence, by_sub, strict=True))
-                found["question"] += set(question.evidence) <= {p.id for p in index.search(question.text, 5)}
-    assert found["gold"] >= 0.75 * total
-    assert found["question"] <= 0.5 * total
+                numbers["gold"] += all(turn in ids for turn, ids in zip(question.evidence, by_sub, strict=True))
+                numbers["question"] += set(question.evidence) <= {p.id for p in index.search(question.text, 5)}
+    assert numbers["gold"] >= 0.75 * total
+    assert numbers["question"] <= 0.5 * total
 
 
 def test_a_turn_that_is_easily_mistaken_for_the_evidence_is_there() -> None:
@@ -193,7 +193,7 @@ def test_every_kind_can_be_drawn_and_spelled() -> None:
             drawn = {draw(rng, words(), "dev", kind, {"sister"}) for _ in range(40)}
             assert len(drawn) >= 5
             assert "sister" not in drawn
-            assert not is_open(kind) or all(part_of(one) == "dev" for one in drawn)
-            assert all(spellings(kind, one)[0] == one for one in drawn)
+            assert not is_open(kind) or all(part_of(name) == "dev" for name in drawn)
+            assert all(spellings(kind, name)[0] == name for name in drawn)
     assert spellings("date", "4 May") == ("4 May", "May 4")
     assert spellings("money", "30 euros") == ("30 euros", "30")

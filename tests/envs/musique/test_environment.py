@@ -75,7 +75,11 @@ def test_answers_are_read_and_used_by_the_next_look_up(agent: type[Agent], last:
 
 
 def test_a_look_up_that_found_nothing_is_made_again_by_another_retriever() -> None:
-    result = next(found for seed in range(40) if (found := play(TapeAgent, seed)).success and len(found.actions) > 3)
+    result = next(
+        episode_result
+        for seed in range(40)
+        if (episode_result := play(TapeAgent, seed)).success and len(episode_result.actions) > 3
+    )
     assert len(result.actions) == len(set(result.actions))  # never the same call twice
     assert result.lm_calls["plan"] == 1  # nobody is asked for that
 

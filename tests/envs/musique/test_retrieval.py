@@ -15,13 +15,13 @@ from tape.protocols.search import Passage
 
 def gold() -> list[tuple[str, str]]:
     """Every single-hop query that a passage answers about what it is of, with the title of that passage."""
-    asked = [(query_text(relation, one.title), one) for one in load_corpus() for relation in RELATIONS]
+    asked = [(query_text(relation, item.title), item) for item in load_corpus() for relation in RELATIONS]
     return [(query, passage.title) for query, passage in asked if read(query, [passage]) is not None]
 
 
 def recall(corpus: Corpus, queries: Sequence[tuple[str, str]], variant: str, seed: int) -> float:
-    found = [any(p.title == title for p in corpus.retrieve(query, variant, seed)) for query, title in queries]
-    return sum(found) / len(found)
+    flags = [any(p.title == title for p in corpus.retrieve(query, variant, seed)) for query, title in queries]
+    return sum(flags) / len(flags)
 
 
 def test_measured_recall_is_the_declared_quality() -> None:
@@ -55,11 +55,11 @@ def test_unknown_words_and_small_and_broken_corpora() -> None:
     for query in ("", "?!", "zzzz"):
         assert not corpus.scores(query).any()
         assert len(corpus.retrieve(query, "v5", 0, k=5)) == 5
-    one = Corpus([Passage("1", "Aldera", "Tal built Aldera.")])
-    assert one.retrieve("builder of Aldera", "v5", 0) in ([], list(one.passages))
+    item = Corpus([Passage("1", "Aldera", "Tal built Aldera.")])
+    assert item.retrieve("builder of Aldera", "v5", 0) in ([], list(item.passages))
     with pytest.raises(MusiqueError, match="at least one passage"):
         Corpus([])
     with pytest.raises(MusiqueError, match="no words"):
         Corpus([Passage("1", "!", "?")])
     with pytest.raises(MusiqueError, match="no retriever 'v9'; there is: v1, v2"):
-        one.retrieve("builder of Aldera", "v9", 0)
+        item.retrieve("builder of Aldera", "v9", 0)

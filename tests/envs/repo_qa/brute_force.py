@@ -41,13 +41,13 @@ class Sources:
 
     def one(self, name: str) -> tuple[str, Function]:
         """The one function of a name."""
-        [found] = self.functions(name)
-        return found
+        [functions] = self.functions(name)
+        return functions
 
     def named(self, name: str) -> tuple[str, ast.ClassDef]:
         """The one class of a name."""
-        [found] = [(file, node) for file, node in self.classes if node.name == name]
-        return found
+        [pair] = [(file, node) for file, node in self.classes if node.name == name]
+        return pair
 
     def answers(self, hop: RepoHop, argument: str) -> set[str]:
         """Everything that could be an answer."""
@@ -74,11 +74,11 @@ class Sources:
                 made = [part for part in own(self.one(hop.subject)[1]) if isinstance(part, ast.Call)]
                 return {last(call.func) for call in made if argument in [word.arg for word in call.keywords]}
             case "default":
-                found = self.functions(hop.subject)
-                if not found:
+                pairs = self.functions(hop.subject)
+                if not pairs:
                     assert "." in hop.subject
                     return set()
-                [(_, node)] = found
+                [(_, node)] = pairs
                 return {ast.unparse(value) for name, value in defaults(node) if name == argument}
             case "returns":
                 returns = self.one(hop.subject)[1].returns
@@ -88,11 +88,11 @@ class Sources:
 
     def check(self, hop: RepoHop, argument: str) -> None:
         """Check that a hop has the one answer that it claims, or none."""
-        found = self.answers(hop, argument)
+        answers = self.answers(hop, argument)
         if hop.answer != UNANSWERABLE:
-            assert {text.strip("'\"") for text in found} == {normal(hop.answer)}, hop
+            assert {text.strip("'\"") for text in answers} == {normal(hop.answer)}, hop
             return
-        assert found == set(), hop
+        assert answers == set(), hop
         if "." in hop.subject and not self.functions(hop.subject):  # nor does it inherit the method
             owner, _, own_name = hop.subject.rpartition(".")
             for base in self.named(owner)[1].bases:
@@ -130,8 +130,8 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 def raised(node: Function) -> list[str]:
     """The last parts of the names of what a function raises."""
-    found = [part.exc for part in own(node) if isinstance(part, ast.Raise)]
-    return [last(exc.func if isinstance(exc, ast.Call) else exc) if exc is not None else "?" for exc in found]
+    errors = [part.exc for part in own(node) if isinstance(part, ast.Raise)]
+    return [last(exc.func if isinstance(exc, ast.Call) else exc) if exc is not None else "?" for exc in errors]
 
 
 def defaults(node: Function) -> Iterator[tuple[str, ast.expr]]:

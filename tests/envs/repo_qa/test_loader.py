@@ -45,22 +45,25 @@ def test_answers_may_be_several_or_none(repository: Repository) -> None:
         {"question": "Why?", "answerable": False},
         {**PLAIN, "answerable": False},
     ]
-    found = read(repository, {**PLAIN, "answer": several}, *none)
-    assert [(one.answers, one.answerable) for one in found] == [(tuple(several), True), *[((), False)] * 3]
+    questions = read(repository, {**PLAIN, "answer": several}, *none)
+    assert [(question.answers, question.answerable) for question in questions] == [
+        (tuple(several), True),
+        *[((), False)] * 3,
+    ]
 
 
 def test_other_repositories_are_left_out_and_reported(repository: Repository) -> None:
     with pytest.warns(LeftOutWarning, match=r"q\.jsonl: 2 questions about other .*'acme/other' 2"):
-        found = read(repository, *({**PLAIN, "repo": name} for name in ("acme/other", "store", "acme/other")))
-    assert [one.id for one in found] == ["line-2"]
+        questions = read(repository, *({**PLAIN, "repo": name} for name in ("acme/other", "store", "acme/other")))
+    assert [question.id for question in questions] == ["line-2"]
     with pytest.raises(DataFileError, match="no question about 'store'; it has 'acme/other' 1"):
         read(repository, {**PLAIN, "repo": "acme/other"})
 
 
 def test_evidence_outside_of_definitions_is_reported(repository: Repository) -> None:
     with pytest.warns(LeftOutWarning, match="1 lines of evidence stand outside"):
-        [one] = read(repository, {**PLAIN, "evidence": ["shop/prices.py:3", "shop/prices.py:17"]})
-    assert one.evidence == ("shop/prices.py:17",)
+        [question] = read(repository, {**PLAIN, "evidence": ["shop/prices.py:3", "shop/prices.py:17"]})
+    assert question.evidence == ("shop/prices.py:17",)
 
 
 @pytest.mark.parametrize(

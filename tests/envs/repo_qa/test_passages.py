@@ -21,8 +21,8 @@ def shop(folder: Path) -> Repository:
 
 
 def text_of(repository: Repository, title: str) -> str:
-    [found] = [passage for passage in repository.passages if passage.title == title]
-    return found.text
+    [result] = [passage for passage in repository.passages if passage.title == title]
+    return result.text
 
 
 def test_a_function_shows_signature_docstring_and_body(tmp_path: Path) -> None:
@@ -49,10 +49,13 @@ def test_a_class_shows_its_names(tmp_path: Path) -> None:
 
 def test_ids_are_files_and_lines(tmp_path: Path) -> None:
     repository = shop(tmp_path)
-    for one, passage in zip(repository.definitions, repository.passages, strict=True):
+    for definition, passage in zip(repository.definitions, repository.passages, strict=True):
         path, _, line = passage.id.rpartition(":")
-        word = "class" if one.kind == "class" else "def"
-        assert repository.sources[path].lines[int(line) - 1].split("(")[0].split(":")[0].strip() == f"{word} {one.name}"
+        word = "class" if definition.kind == "class" else "def"
+        assert (
+            repository.sources[path].lines[int(line) - 1].split("(")[0].split(":")[0].strip()
+            == f"{word} {definition.name}"
+        )
 
 
 def test_what_is_long_is_cut_with_a_mark(tmp_path: Path) -> None:
@@ -64,7 +67,7 @@ def test_what_is_long_is_cut_with_a_mark(tmp_path: Path) -> None:
     repository = read_repo(tmp_path)
     for title in ("a.f", "a.g", "a.C", "a.h"):
         assert "..." in text_of(repository, title)
-    whole = {one.title: repository.shown(one) for one in repository.definitions}
+    whole = {definition.title: repository.shown(definition) for definition in repository.definitions}
     assert not whole["a.f"].whole_header
     assert not whole["a.g"].whole
     assert not whole["a.C"].whole
@@ -105,9 +108,9 @@ def test_any_module_is_shown_within_bounds_and_in_its_own_lines(parts: list[str]
     place = SourcePlace("m", Path("."), Path("."))
     repository = Repository(place, [source])
     bounded(repository)
-    for one in repository.definitions:
-        shown = repository.shown(one)
-        assert one.name in shown.header
+    for definition in repository.definitions:
+        shown = repository.shown(definition)
+        assert definition.name in shown.header
         for number, line in shown.lines.items():
-            if number != one.line:
+            if number != definition.line:
                 assert line.strip() in source.lines[number - 1]

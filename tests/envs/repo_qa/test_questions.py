@@ -19,7 +19,7 @@ from tests.envs.repo_qa.helpers import write_shop
 
 
 def every(repository: Repository, **options: Any) -> list[RepoQuestion]:
-    return [one for part in PARTS for one in questions(repository, 0, part, per_kind=1000, **options)]
+    return [question for part in PARTS for question in questions(repository, 0, part, per_kind=1000, **options)]
 
 
 def shop(folder: Path) -> Repository:
@@ -28,12 +28,12 @@ def shop(folder: Path) -> Repository:
 
 def facts(repository: Repository) -> set[tuple[str, str, str, str]]:
     names = facts_of(repository)
-    return {(one.relation, names.name(one.subject) or "", one.argument, one.answers[0]) for one in names.all}
+    return {(fact.relation, names.name(fact.subject) or "", fact.argument, fact.answers[0]) for fact in names.all}
 
 
 def test_the_facts_of_a_small_package(tmp_path: Path) -> None:
-    found = facts(shop(tmp_path))
-    assert {one for one in found if one[0] != "module"} == {
+    pairs = facts(shop(tmp_path))
+    assert {pair for pair in pairs if pair[0] != "module"} == {
         ("base", "ShopError", "", "Exception"),
         ("base", "PriceError", "", "ShopError"),
         ("base", "StockError", "", "ShopError"),
@@ -61,13 +61,17 @@ def test_the_facts_of_a_small_package(tmp_path: Path) -> None:
     }
     # Two classes define copy; refund calls discount by another name, which its passage does not say; what unclear
     # raises is not known, and so it is not known who else raises what in shop.prices.
-    assert ("module", "Shelf", "", "shop.shelves") in found
+    assert ("module", "Shelf", "", "shop.shelves") in pairs
 
 
 def test_questions_of_several_hops(tmp_path: Path) -> None:
-    found = {(one.kind, *(hop.answer for hop in one.hops)) for one in every(shop(tmp_path)) if one.answerable}
+    all_texts = {
+        (question.kind, *(hop.answer for hop in question.hops))
+        for question in every(shop(tmp_path))
+        if question.answerable
+    }
     wanted = {("class_of-base-base", "TallShelf", "Shelf", "Thing"), ("calls-default", "discount", "0.25")}
-    assert found >= {
+    assert all_texts >= {
         *wanted,
         ("class_of-base", "Shelf", "Thing"),
         ("raises-base-base", "EmptyError", "StockError", "ShopError"),
@@ -75,31 +79,42 @@ def test_questions_of_several_hops(tmp_path: Path) -> None:
 
 
 def test_a_question_its_sub_questions_and_evidence(tmp_path: Path) -> None:
-    [one] = [one for one in every(shop(tmp_path)) if one.kind == "calls-raises-base" and "receipt" in one.text]
-    assert one.answers == ("ShopError",)
-    assert one.evidence == ("shop/prices.py:17", "shop/prices.py:7", "shop/errors.py:8")
-    assert [(hop.subject, hop.answer, hop.evidence.line) for hop in one.hops] == [
+    [question] = [
+        repo_question
+        for repo_question in every(shop(tmp_path))
+        if repo_question.kind == "calls-raises-base" and "receipt" in repo_question.text
+    ]
+    assert question.answers == ("ShopError",)
+    assert question.evidence == ("shop/prices.py:17", "shop/prices.py:7", "shop/errors.py:8")
+    assert [(hop.subject, hop.answer, hop.evidence.line) for hop in question.hops] == [
         ("receipt", "discount", 19),
         ("discount", "PriceError", 13),
         ("PriceError", "ShopError", 8),
     ]
-    assert [hop.evidence.quote for hop in one.hops] == [
+    assert [hop.evidence.quote for hop in question.hops] == [
         'total = discount(sum(items), label="all")',
         'raise PriceError("below nothing")',
         "class PriceError(ShopError):  # in shop.errors",
     ]
-    assert "discount" in one.sub_questions[1]
-    assert "discount" not in one.text
+    assert "discount" in question.sub_questions[1]
+    assert "discount" not in question.text
 
 
 def test_unanswerable_questions_ask_for_what_is_not_there(tmp_path: Path) -> None:
-    found = [one for one in every(shop(tmp_path)) if not one.answerable]
-    assert {one.kind for one in found} >= {"default-swapped_parameter", "default-swapped_class"}
-    for one in found:
-        assert one.answers == ()
-        assert one.hops[-1].answer == UNANSWERABLE
-        assert one.evidence
-    swapped = {one.hops[0].subject for one in found if one.kind == "default-swapped_class"}
+    repo_questions = [repo_question for repo_question in every(shop(tmp_path)) if not repo_question.answerable]
+    assert {repo_question.kind for repo_question in repo_questions} >= {
+        "default-swapped_parameter",
+        "default-swapped_class",
+    }
+    for question in repo_questions:
+        assert question.answers == ()
+        assert question.hops[-1].answer == UNANSWERABLE
+        assert question.evidence
+    swapped = {
+        repo_question.hops[0].subject
+        for repo_question in repo_questions
+        if repo_question.kind == "default-swapped_class"
+    }
     assert not swapped & {"Shelf.put_away", "TallShelf.put_away", "TallShelf.climb"}
 
 
@@ -107,17 +122,22 @@ def test_unanswerable_questions_ask_for_what_is_not_there(tmp_path: Path) -> Non
 def test_the_evidence_states_the_answer(source: str, tmp_path: Path) -> None:
     repository = shop(tmp_path) if source == "shop" else read_package(source)
     texts = {passage.id: passage.text for passage in repository.passages}
-    found = every(repository)
-    assert len({one.id for one in found}) == len({one.text for one in found}) == len(found) > 20
-    for one in found:
-        check_gold(one, repository, texts)
+    repo_questions = every(repository)
+    assert (
+        len({repo_question.id for repo_question in repo_questions})
+        == len({repo_question.text for repo_question in repo_questions})
+        == len(repo_questions)
+        > 20
+    )
+    for question in repo_questions:
+        check_gold(question, repository, texts)
 
 
-def check_gold(one: RepoQuestion, repository: Repository, texts: dict[str, str]) -> None:
-    assert one.answerable == bool(one.answers)
-    assert len(one.hops) == len(one.sub_questions)
-    assert all(normalise(answer) for answer in one.answers)
-    for hop in one.hops:
+def check_gold(question: RepoQuestion, repository: Repository, texts: dict[str, str]) -> None:
+    assert question.answerable == bool(question.answers)
+    assert len(question.hops) == len(question.sub_questions)
+    assert all(normalise(answer) for answer in question.answers)
+    for hop in question.hops:
         gold = hop.evidence
         assert gold.quote in texts[gold.passage]
         assert gold.passage.rpartition(":")[0] == gold.path
@@ -127,10 +147,10 @@ def check_gold(one: RepoQuestion, repository: Repository, texts: dict[str, str])
         assert re.search(rf"(?<!\w){re.escape(hop.answer)}(?!\w)", gold.quote), hop
         if hop.relation not in ("class_of", "module"):  # which the place of the line shows
             assert hop.answer in line or hop.answer in (repository.sources[gold.path].lines[gold.line]), hop
-    if one.answerable:
-        assert one.hops[-1].answer == one.answers[0]
-        for hop in one.hops:
-            assert not re.search(rf"(?<!\w){re.escape(hop.answer)}(?!\w)", one.text), one
+    if question.answerable:
+        assert question.hops[-1].answer == question.answers[0]
+        for hop in question.hops:
+            assert not re.search(rf"(?<!\w){re.escape(hop.answer)}(?!\w)", question.text), question
 
 
 def argument(hop: RepoHop) -> str:
@@ -154,46 +174,48 @@ def test_answers_are_the_only_ones_by_brute_force(package: str) -> None:
     repository = read_package(package)
     sources = Sources(repository.root, list(repository.sources))
     texts = {passage.id: passage.text for passage in repository.passages}
-    found = every(repository)
-    hops = [hop for one in found for hop in one.hops]
+    repo_questions = every(repository)
+    hops = [hop for repo_question in repo_questions for hop in repo_question.hops]
     random.Random(0).shuffle(hops)
     assert len(hops) > 30
     for hop in hops[: 600 if package in ("email", "networkx") else None]:
         sources.check(hop, argument(hop))
-    for one in found:
-        check_gold(one, repository, texts)
+    for question in repo_questions:
+        check_gold(question, repository, texts)
 
 
 def test_parts_are_disjoint_and_kinds_take_turns() -> None:
     repository = read_package("http")
     dev, test = (questions(repository, 0, part) for part in PARTS)
-    assert not {one.text for one in dev} & {one.text for one in test}
-    assert not {one.hops[0].subject for one in dev} & {one.hops[0].subject for one in test if one.answerable}
-    kinds = [one.kind for one in test]
+    assert not {question.text for question in dev} & {question.text for question in test}
+    assert not {question.hops[0].subject for question in dev} & {
+        question.hops[0].subject for question in test if question.answerable
+    }
+    kinds = [question.kind for question in test]
     assert len(set(kinds[:10])) == 10
-    assert {one.part for one in test} == {"test"}
+    assert {question.part for question in test} == {"test"}
 
 
 def test_no_answer_is_common() -> None:
-    found = questions(read_package("http"), 0, "test", per_kind=16)
-    for kind in {one.kind for one in found if one.answerable}:
-        answers = [normalise(one.answers[0]) for one in found if one.kind == kind]
+    repo_questions = questions(read_package("http"), 0, "test", per_kind=16)
+    for kind in {question.kind for question in repo_questions if question.answerable}:
+        answers = [normalise(question.answers[0]) for question in repo_questions if question.kind == kind]
         assert all(answers.count(answer) <= 2 for answer in answers), kind
 
 
 def test_held_out_wordings_stay_out_of_what_is_trained_on() -> None:
     repository = read_package("http")
-    last = [group[-1] for one in wording().relations.values() for group in (one.questions, one.phrases)]
+    last = [group[-1] for relation in wording().relations.values() for group in (relation.questions, relation.phrases)]
     texts = [re.sub(r"\{\w\}", ".+", re.escape(form).replace(r"\{", "{").replace(r"\}", "}")) for form in last]
     trained = every(repository, wordings="trained")
-    for one in trained:
-        assert not one.heldout
-        for text in (one.text, *one.sub_questions):
+    for question in trained:
+        assert not question.heldout
+        for text in (question.text, *question.sub_questions):
             assert not any(re.search(form, text) for form in texts), text
-    assert all(one.heldout for one in every(repository, wordings="heldout"))
+    assert all(repo_question.heldout for repo_question in every(repository, wordings="heldout"))
     mixed = questions(repository, 0, "test")
-    assert {one.heldout for one in mixed} == {True, False}
-    assert not any(one.heldout for one in questions(repository, 0, "dev"))
+    assert {repo_question.heldout for repo_question in mixed} == {True, False}
+    assert not any(repo_question.heldout for repo_question in questions(repository, 0, "dev"))
 
 
 def test_what_cannot_be_asked_for_is_refused(tmp_path: Path) -> None:
@@ -208,8 +230,8 @@ def test_names_that_mean_several_things_are_not_asked_about(tmp_path: Path) -> N
     (tmp_path / "b.py").write_text("def g(b=3): pass\n\ndef outer():\n    def f(): pass\n")
     (tmp_path / "c.py").write_text("from a import E\nE = KeyError\ndef h(c=3):\n    raise E\n\nclass D(E): pass\n")
     (tmp_path / "d.py").write_text("import a\ndef i(a):\n    raise a.E\n\ndef j():\n    raise a.E\n")
-    found = facts(read_repo(tmp_path))
-    assert not [one for one in found if one[1] in ("f", "g")]
-    assert [one for one in found if one[0] == "raises"] == [("raises", "j", "", "E")]
-    assert ("base", "D", "", "E") not in found
-    assert not [one for one in found if one[0] == "subclass"]
+    pairs = facts(read_repo(tmp_path))
+    assert not [pair for pair in pairs if pair[1] in ("f", "g")]
+    assert [pair for pair in pairs if pair[0] == "raises"] == [("raises", "j", "", "E")]
+    assert ("base", "D", "", "E") not in pairs
+    assert not [pair for pair in pairs if pair[0] == "subclass"]

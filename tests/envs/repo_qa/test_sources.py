@@ -17,7 +17,7 @@ from tests.places import ROOT
 
 
 def skipped(folder: Path) -> dict[str, str]:
-    return {one.path: one.reason for one in read_repo(folder).skipped}
+    return {item.path: item.reason for item in read_repo(folder).skipped}
 
 
 def test_nothing_is_executed_or_imported(tmp_path: Path) -> None:
@@ -65,17 +65,17 @@ def test_what_cannot_be_parsed_is_left_out_and_counted(tmp_path: Path) -> None:
         (tmp_path / ("tests/test_a.py" if name == "tests" else name)).write_bytes(data)
     (tmp_path / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\ndef caf\xe9(x=1): pass\n")  # can be read
     os.mkfifo(tmp_path / "pipe.py")
-    found = skipped(tmp_path)
-    blocks = found["blocks.py"]
-    assert found == {name: reason for name, (_, reason) in BAD.items()} | {
+    texts = skipped(tmp_path)
+    blocks = texts["blocks.py"]
+    assert texts == {name: reason for name, (_, reason) in BAD.items()} | {
         "pipe.py": "no regular file",
         "blocks.py": blocks,
     }
     assert blocks in (DEEP, SYNTAX)  # the tokenizer allows for 100 indentations
     repository = read_repo(tmp_path)
     assert set(repository.sources) == {*FILES, "latin.py"}
-    assert repository.unusable.total() == len(found) - 2
-    assert [one.name for one in repository.definitions if one.path == "latin.py"] == ["café"]
+    assert repository.unusable.total() == len(texts) - 2
+    assert [definition.name for definition in repository.definitions if definition.path == "latin.py"] == ["café"]
 
 
 def test_what_parses_but_is_deep_breaks_nothing(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_what_parses_but_is_deep_breaks_nothing(tmp_path: Path) -> None:
     (tmp_path / "deep.py").write_text(text)
     (tmp_path / "nested.py").write_text(nested)
     repository = read_repo(tmp_path)
-    assert {one.name for one in repository.definitions} >= {"f", "A", "C0", "C19"}
+    assert {definition.name for definition in repository.definitions} >= {"f", "A", "C0", "C19"}
     assert all(len(line) < 400 for passage in repository.passages for line in passage.text.split("\n"))
     for part in ("dev", "test"):
         questions(repository, 0, part)
@@ -121,9 +121,9 @@ def test_modules_are_named_from_their_outermost_package_in_the_order_of_paths(tm
     for name in reversed(modules):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("def f(): pass\n")
-    found = read_repo(tmp_path)
-    assert [(path, source.module) for path, source in found.sources.items()] == list(modules.items())
-    assert found is read_repo(tmp_path)  # a repository is read once in a process
+    repository = read_repo(tmp_path)
+    assert [(path, source.module) for path, source in repository.sources.items()] == list(modules.items())
+    assert repository is read_repo(tmp_path)  # a repository is read once in a process
 
 
 @pytest.mark.parametrize(

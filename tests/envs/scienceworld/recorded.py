@@ -72,7 +72,7 @@ def states(task: str) -> list[ScienceState]:
     game = recorded()[task]
     [(_, first), *rest] = views(task)
     state = started(ScienceTask(task, game["variation"], "easy", game["description"]), first)
-    found = [state]
+    result = [state]
     for action, view in rest:
-        found.append(after(found[-1], action, view))
-    return found
+        result.append(after(result[-1], action, view))
+    return result

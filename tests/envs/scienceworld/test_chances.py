@@ -119,10 +119,10 @@ def test_the_selected_path_has_the_greatest_expected_value_and_no_circle(drawn: 
 
     possible = [path for path in paths(graph, "0", ("0",), steps) if path]
     problem, ids = graph.path_problem("0", {"steps": steps}, 6, objective="expect")
-    found = solvers.solve(problem)
-    assert found.has_path == bool(possible)
+    solution = solvers.solve(problem)
+    assert solution.has_path == bool(possible)
     if possible:
-        path = [graph.edge(ids[e]) for e in found.edges]
+        path = [graph.edge(ids[e]) for e in solution.edges]
         assert math.isclose(value(path), max(map(value, possible)), rel_tol=1e-9, abs_tol=1e-9)
         nodes = ["0", *(edge.target for edge in path)]
         assert len(set(nodes)) == len(nodes)

@@ -100,10 +100,10 @@ def test_waiting_connecting_and_credit_are_part_of_the_key_and_measured_numbers_
     assert len(set(keys)) == 3
     waited = then(then(HERE, "wait1"), "wait1")
     assert (waited.waited, then(waited, "wait1", new=["steam"]).waited) == (2, 0)  # a change in sight ends the waiting
-    one, two = "connect battery anode to black wire terminal 1", "connect battery cathode to red wire terminal 1"
-    both = then(then(HERE, one), two)
-    assert both.joined == (one, two)
-    assert DOMAIN.key(both) == DOMAIN.key(then(then(HERE, two), one)) != DOMAIN.key(then(HERE, two))
+    name, two = "connect battery anode to black wire terminal 1", "connect battery cathode to red wire terminal 1"
+    both = then(then(HERE, name), two)
+    assert both.joined == (name, two)
+    assert DOMAIN.key(both) == DOMAIN.key(then(then(HERE, two), name)) != DOMAIN.key(then(HERE, two))
     assert then(both, "disconnect black wire terminal 1").joined == (two,)
     assert DOMAIN.key(then(HERE, "eat", score=10)) != DOMAIN.key(HERE)
     cold, hot = (replace(HERE, reading=f"measures {n} degrees") for n in (3, 30))
@@ -213,8 +213,8 @@ def foretold(command: Action, first: str, second: str, threshold: float = 0.9) -
     lm = ScriptedLM([first, second])
     trace = TraceWriter("test")
     roles = RoleContext(AccountedLM(lm, Ledger(), trace), ScienceChatFormat(), DOMAIN, trace)
-    [found] = asyncio.run(LmWorldModel(roles, threshold).predict([(HERE, command)]))
-    return found, lm.requests
+    [prediction] = asyncio.run(LmWorldModel(roles, threshold).predict([(HERE, command)]))
+    return prediction, lm.requests
 
 
 TAKE = "pick up metal pot"
@@ -224,30 +224,30 @@ TAKEN = answer(TAKE, gone=[POT], carry=["a thermometer", POT])
 
 @pytest.mark.parametrize("first", [answer(TAKE), answer(TAKE, valid=False)])
 def test_a_prediction_that_denies_what_is_declared_is_asked_for_again(first: str) -> None:
-    found, requests = foretold(TAKE, first, TAKEN)
+    prediction, requests = foretold(TAKE, first, TAKEN)
     assert len(requests) == 2
-    assert found.state is not None
-    assert DOMAIN.ground(found.state).get(next(iter(DOMAIN.effects(TAKE, {}))), None) is True
+    assert prediction.state is not None
+    assert DOMAIN.ground(prediction.state).get(next(iter(DOMAIN.effects(TAKE, {}))), None) is True
     kept, once = foretold(TAKE, first, TAKEN, threshold=0.0)  # the paper's algorithm has no second thoughts
     assert len(once) == 1
-    assert kept != found
+    assert kept != prediction
 
 
 def test_a_plan_goes_on_with_half_the_confidence_where_the_world_model_calls_its_command_invalid() -> None:
     absent = answer("pick up hammer", valid=False)
-    found, requests = foretold("pick up hammer", absent, answer("pick up hammer"))
+    prediction, requests = foretold("pick up hammer", absent, answer("pick up hammer"))
     assert len(requests) == 2
-    assert found.state is not None
-    assert found.confidence == EVEN
+    assert prediction.state is not None
+    assert prediction.confidence == EVEN
 
 
 def test_what_denies_nothing_is_asked_for_once_and_a_second_denial_changes_nothing() -> None:
     assert len(foretold(TAKE, TAKEN, TAKEN)[1]) == 1
     stays = answer(TAKE, score=3)
-    found, requests = foretold(TAKE, stays, answer(TAKE, score=9))
+    prediction, requests = foretold(TAKE, stays, answer(TAKE, score=9))
     assert len(requests) == 2
-    assert found.state is not None
-    assert found.state == ScienceChatFormat().read_next(HERE, stays)
+    assert prediction.state is not None
+    assert prediction.state == ScienceChatFormat().read_next(HERE, stays)
 
 
 def test_what_is_missing_is_established_by_the_way_to_it() -> None:

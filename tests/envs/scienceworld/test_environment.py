@@ -63,9 +63,9 @@ def test_the_key_merges_what_looks_alike():
     kitchen = [state for state in states("boil") if state.room.name == "kitchen"]
     # Looking around, opening what is open and examining lead nowhere else.
     assert len({state.place for state in kitchen}) < len(kitchen)
-    one = replace(kitchen[0], inventory=("an orange", "a cup"))
+    science_state = replace(kitchen[0], inventory=("an orange", "a cup"))
     other = replace(kitchen[0], inventory=("a cup", "an orange"))
-    assert one.place == other.place
+    assert science_state.place == other.place
 
 
 def test_the_history_rolls():
@@ -152,9 +152,9 @@ def test_the_plugin_lists_tasks_without_the_simulator():
     assert len(tasks) == 30
     assert len({task.id for task in tasks}) == len({task.digest for task in tasks}) == 30
     assert all(task.budget["steps"] == LIMIT for task in tasks)
-    [one] = PLUGIN.tasks({"task": "boil", "variations": "29-29", "limit_steps": 7, "simplification": "none"})
-    assert one.level_set == "scienceworld-test, no simplifications"
-    assert one.budget["steps"] == 7
+    [item] = PLUGIN.tasks({"task": "boil", "variations": "29-29", "limit_steps": 7, "simplification": "none"})
+    assert item.level_set == "scienceworld-test, no simplifications"
+    assert item.budget["steps"] == 7
     with pytest.raises(ScienceWorldError, match="at least 1"):
         PLUGIN.tasks({"limit_steps": 0})
 

@@ -37,8 +37,8 @@ class Toy(Declared, Experiment):
     goal: Facts
 
     def ground(self, state: State) -> Assignment:
-        found: Facts = state
-        return found
+        flags: Facts = state
+        return flags
 
     def preconditions(self, action: Action) -> Assignment:
         return self.moves[int(action)].needs
@@ -56,8 +56,8 @@ class Toy(Declared, Experiment):
         return (self.goal,)
 
     def purpose(self, state: State) -> Assignment:
-        found: Facts = state
-        return found
+        flags: Facts = state
+        return flags
 
     def value(self, state: State) -> float:
         return 0.0

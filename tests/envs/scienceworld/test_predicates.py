@@ -212,9 +212,9 @@ def test_the_order_of_lists_does_not_show_in_a_normal_line(rng: random.Random):
 
 
 def test_a_normal_line_keeps_together_what_belongs_together_and_leaves_out_measurements():
-    one = "a table. On the table is: a red lamp, which is on, a blue lamp, which is off."
+    name = "a table. On the table is: a red lamp, which is on, a blue lamp, which is off."
     other = "a table. On the table is: a red lamp, which is off, a blue lamp, which is on."
-    assert reading.normal(one) != reading.normal(other)
+    assert reading.normal(name) != reading.normal(other)
     lines = [f"a thermometer, currently reading a temperature of {n} degrees celsius" for n in (10, -3)]
     assert reading.normal(lines[0]) == reading.normal(lines[1])
 

@@ -54,28 +54,28 @@ def path():
 
 
 def test_shortcut_1_completion_certifies_all_that_is_left(path):
-    found = judge((HEATED, POT, changes.GOAL), path[-2], path[-1], completed=True)
-    assert found.k == 3
-    assert {check.how for check in found.checks} == {"completion"}
+    result = judge((HEATED, POT, changes.GOAL), path[-2], path[-1], completed=True)
+    assert result.k == 3
+    assert {check.how for check in result.checks} == {"completion"}
 
 
 def test_shortcut_2_a_refused_action_is_a_failed_attempt_whatever_else_is_true(path):
     assert judge((POT, changes.GOAL), path[6], path[6]).k == 1
-    found = judge((POT, changes.GOAL), path[6], path[6], action="pick up metal pot", text=REFUSED)
-    assert found.k == 0
-    assert "pick up metal pot" in found.reason
-    assert found.counts
+    result = judge((POT, changes.GOAL), path[6], path[6], action="pick up metal pot", text=REFUSED)
+    assert result.k == 0
+    assert "pick up metal pot" in result.reason
+    assert result.counts
 
 
 def test_shortcut_3_the_goal_is_certified_by_the_world_alone(path):
-    found = judge((changes.GOAL,), path[4], path[5], script=[verdict(1)])
-    assert found.k == 0
-    assert found.checks[0].how == "deterministic"
+    result = judge((changes.GOAL,), path[4], path[5], script=[verdict(1)])
+    assert result.k == 0
+    assert result.checks[0].how == "deterministic"
 
 
 def test_typed_predicates_are_checked_and_no_model_is_asked(path):
-    found = judge((POT, changes.GOAL), path[4], path[5], script=["no model should be asked"])
-    assert (found.k, found.checks[0].how, found.checks[0].holds) == (0, "deterministic", False)
+    result = judge((POT, changes.GOAL), path[4], path[5], script=["no model should be asked"])
+    assert (result.k, result.checks[0].how, result.checks[0].holds) == (0, "deterministic", False)
 
 
 LEFT_OPEN = ("metal pot is in a liquid state", "agent is at the stove", "agent's inventory is empty")
@@ -83,21 +83,23 @@ LEFT_OPEN = ("metal pot is in a liquid state", "agent is at the stove", "agent's
 
 def test_what_descriptions_leave_open_is_judged_by_the_model_up_to_the_goal(path):
     for text in (*LEFT_OPEN, "fridge contains nothing"):
-        found = judge((target_of(f"The {text}"), changes.GOAL), path[4], path[5], script=[verdict(1)])
-        assert [(check.holds, check.how) for check in found.checks] == [(True, "lm"), (False, "deterministic")]
-    found = judge((HEATED, HEATED, changes.GOAL), path[4], path[5], script=[verdict(2)])
-    assert found.k == 2
-    assert [check.how for check in found.checks] == ["lm", "lm", "deterministic"]
-    found = judge((HEATED, POT, changes.GOAL), path[5], path[6], script=[verdict(1)])
-    assert [check.how for check in found.checks] == ["lm", "deterministic", "deterministic"]
+        result = judge((target_of(f"The {text}"), changes.GOAL), path[4], path[5], script=[verdict(1)])
+        assert [(check.holds, check.how) for check in result.checks] == [(True, "lm"), (False, "deterministic")]
+    result = judge((HEATED, HEATED, changes.GOAL), path[4], path[5], script=[verdict(2)])
+    assert result.k == 2
+    assert [check.how for check in result.checks] == ["lm", "lm", "deterministic"]
+    result = judge((HEATED, POT, changes.GOAL), path[5], path[6], script=[verdict(1)])
+    assert [check.how for check in result.checks] == ["lm", "deterministic", "deterministic"]
     assert judge((HEATED, changes.GOAL), path[4], path[5], script=["not JSON"]).k == 0
 
 
 def test_a_new_room_is_credited_to_exploring_and_flagged(path):
-    found = judge((NEW_ROOM, changes.GOAL), replace(path[1], visited=("hallway",)), path[2])
-    assert [check.how for check in found.checks] == ["visited_room", "deterministic"]
-    found = judge((NEW_ROOM, KNOWN, changes.GOAL), replace(path[1], visited=("hallway",)), path[2], script=[verdict(0)])
-    assert [(check.holds, check.how) for check in found.checks] == [(True, "visited_room"), (False, "lm")]
+    result = judge((NEW_ROOM, changes.GOAL), replace(path[1], visited=("hallway",)), path[2])
+    assert [check.how for check in result.checks] == ["visited_room", "deterministic"]
+    result = judge(
+        (NEW_ROOM, KNOWN, changes.GOAL), replace(path[1], visited=("hallway",)), path[2], script=[verdict(0)]
+    )
+    assert [(check.holds, check.how) for check in result.checks] == [(True, "visited_room"), (False, "lm")]
     known = replace(path[1], visited=("hallway", "kitchen"))
     assert judge((NEW_ROOM, changes.GOAL), known, path[2], script=[verdict(0)]).k == 0
 
@@ -149,12 +151,12 @@ def test_propose_reads_the_rooms_and_replan_what_was_refused_and_failed(path):
 def test_equal_typed_inputs_give_equal_outputs_whatever_the_prefix(path):
     here = replace(path[6], rooms=("kitchen",))
     others = replace(here, observation="another answer", path=("a", "b"))
-    adapter, found = ScienceAdapter(here.task), []
+    adapter, pairs = ScienceAdapter(here.task), []
     for state in (here, others):
         operators = adapter.operators(tools(open_simulated("scienceworld?errors=0.3"), here.task))
         at = MarkovState(CertifiedState((), adapter.fields(state), state), (POT, changes.GOAL))
-        found.append((asyncio.run(operators.propose.propose(at.state)), asyncio.run(operators.realize.realize(at))))
-    assert found[0] == found[1]
+        pairs.append((asyncio.run(operators.propose.propose(at.state)), asyncio.run(operators.realize.realize(at))))
+    assert pairs[0] == pairs[1]
 
 
 @pytest.mark.usefixtures("no_java")

@@ -89,10 +89,10 @@ def test_it_is_called_simulated_wherever_it_is_shown():
 
 def test_equal_requests_have_equal_answers_in_every_object():
     request = replace(ScienceChatFormat().plan_request(states("boil")[0], {"steps": 60}), temperature=0.7, n=4, seed=5)
-    one, other = (ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3)), request) for _ in range(2))
-    assert one == other
-    assert len(set(one)) > 1
-    assert ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3, seed=9)), request) != one
+    item, other = (ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3)), request) for _ in range(2))
+    assert item == other
+    assert len(set(item)) > 1
+    assert ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3, seed=9)), request) != item
     greedy = ask(SimulatedScienceLM(ScienceErrorRates(errors=0.3)), replace(request, temperature=0.0))
     assert len(set(greedy)) == 1
 
@@ -154,16 +154,16 @@ def test_it_finds_its_place_in_a_history_whose_beginning_is_not_shown():
 
 def test_it_goes_on_from_what_it_sees_where_the_history_is_of_no_help():
     steps, path = gold_path("boil", 0, "easy"), states("boil")
-    found = []
+    result = []
     for state in path[:-1]:
         [text] = ask(
             SimulatedScienceLM(ScienceErrorRates(errors=0)),
             ScienceChatFormat().act_request(replace(state, history=()), {}, None, ()),
         )
         alike = [step for step in steps if (step.before.room.name, step.before.score) == (state.room.name, state.score)]
-        found.append(json.loads(text)["action"])
-        assert found[-1] in {step.action for step in alike if step.before.inventory == state.inventory}
-    assert len({*found}) > 5
+        result.append(json.loads(text)["action"])
+        assert result[-1] in {step.action for step in alike if step.before.inventory == state.inventory}
+    assert len({*result}) > 5
 
 
 def test_from_a_wrong_room_it_goes_back():

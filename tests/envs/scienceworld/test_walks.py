@@ -17,8 +17,8 @@ def walked(task: str, variations: int, steps: int, seed: int) -> int:
     """Walk, and return how many steps were taken."""
     train, count = list(all_tasks()[task].split("train")), 0
     for variation in random.Random(seed).sample(train, min(variations, len(train))):
-        for _, found in walk(task, variation, steps, seed):
-            assert found == []
+        for _, contradictions in walk(task, variation, steps, seed):
+            assert contradictions == []
             count += 1
     return count
 

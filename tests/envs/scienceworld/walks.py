@@ -46,10 +46,10 @@ def walk(task: str, variation: int, steps: int, seed: int) -> Iterator[tuple[int
                 return
             command = gold.pop(0) if gold and rng.random() < GOLD else _drawn(env, rng)
             env.step(command)
-            found = contradictions(env, before, command, env.state)
+            pairs = contradictions(env, before, command, env.state)
             where = (task, variation, step, command)
             answer = " ".join(env.state.observation.split())
-            yield step, [Contradiction(*where, *one, answer) for one in found]
+            yield step, [Contradiction(*where, *pair, answer) for pair in pairs]
     finally:
         env.close()
 

@@ -24,7 +24,7 @@ class ScriptedDense(Index):
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         super().__init__("dense", passages)
-        self._vectors = np.stack([_vector(f"{one.title}: {one.text}") for one in self.passages])
+        self._vectors = np.stack([_vector(f"{passage.title}: {passage.text}") for passage in self.passages])
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         return np.round(self._vectors @ _vector(query), 6)

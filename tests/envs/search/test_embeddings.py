@@ -87,9 +87,9 @@ def test_what_is_broken_in_the_cache_is_made_anew(
 
 def test_equal_texts_are_embedded_once_and_tie(scripted: ScriptedEncoder) -> None:
     twins = [Passage(name, "Same", "the same words") for name in "cab"]
-    found = dense([*PASSAGES, *twins])
+    index = dense([*PASSAGES, *twins])
     assert len(scripted.encoded) == len(PASSAGES) + 1
-    ranked = [one.id for one in found.search("same same", 7)]
+    ranked = [passage.id for passage in index.search("same same", 7)]
     assert [name for name in ranked if name in "cab"] == ["c", "a", "b"]
 
 

@@ -28,7 +28,7 @@ def test_an_episode_by_hand() -> None:
     domain = env.domain
     assert domain.search_task is domain
     assert (env.gold(), env.answered_value(), env.ended()) == ((("Otto Lind",), ("p1", "p2")), None, False)
-    assert [(one.name, one.success, one.cost) for one in domain.options()] == [
+    assert [(option.name, option.success, option.cost) for option in domain.options()] == [
         ("bm25-5", SUCCESS, STEP),
         ("bm25-3", 0.8, STEP),
         ("bm25-10", SUCCESS, STEP),
@@ -60,14 +60,16 @@ def test_an_episode_by_hand() -> None:
 
 
 def test_states_hold_what_was_found_and_not_how() -> None:
-    one, other = environment(), environment()
+    search_environment, other = environment(), environment()
     for query in ("where was Ada born", "keeps bees"):
-        one.step(f"search bm25-3: {query}")
+        search_environment.step(f"search bm25-3: {query}")
     for query in ("keeps bees", "where was Ada born", "keeps bees"):
         seen, _ = other.step(f"search bm25-5: {query}")
-    again = one.step("search bm25-10: where was Ada born")[0]  # a query may be repeated
-    assert one.domain.key(one.domain.project(again)) == other.domain.key(other.domain.project(seen))
-    assert one.domain.key(again.state) == '[["p1", "p3"], null]'
+    again = search_environment.step("search bm25-10: where was Ada born")[0]  # a query may be repeated
+    assert search_environment.domain.key(search_environment.domain.project(again)) == other.domain.key(
+        other.domain.project(seen)
+    )
+    assert search_environment.domain.key(again.state) == '[["p1", "p3"], null]'
 
 
 def test_questions_without_an_answer() -> None:
@@ -87,11 +89,11 @@ def test_questions_without_an_answer() -> None:
 
 def test_several_retrievers_are_options_of_one_environment() -> None:
     env = environment(index=[bm25(PASSAGES), scripted_hybrid(PASSAGES, 0.5)], depths=(2,))
-    assert [one.name for one in env.domain.options()] == ["bm25-2", "hybrid0.5-2"]
+    assert [search_option.name for search_option in env.domain.options()] == ["bm25-2", "hybrid0.5-2"]
     for option in env.domain.options():
-        found = env.step(env.domain.search("bees", option))[0].data
-        assert found[0].id == "p3"
-        assert len(found) == (1 if option.retriever == "bm25" else 2)
+        data = env.step(env.domain.search("bees", option))[0].data
+        assert data[0].id == "p3"
+        assert len(data) == (1 if option.retriever == "bm25" else 2)
     assert env.domain.most(2, lambda passage: len(passage.text)) == len(PASSAGES[1].text) + len(PASSAGES[2].text)
 
 

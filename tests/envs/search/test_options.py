@@ -31,7 +31,7 @@ def test_what_differs_is_named() -> None:
     assert read("--retriever", "hybrid, bm25", "--alpha", "0.9").label == "hybrid0.9-bm25"
     assert read("--depths", "10").label == "bm25-depths-10"
     assert read("--retriever", "dense", "--embeddings", "hf:model").label == "dense-hf:model"
-    assert [one.name for one in read("--retriever", "hybrid,bm25", "--alpha", "1").indexes(PASSAGES)] == [
+    assert [index.name for index in read("--retriever", "hybrid,bm25", "--alpha", "1").indexes(PASSAGES)] == [
         "hybrid1",
         "bm25",
     ]
@@ -60,9 +60,9 @@ def test_what_cannot_be_read(arguments: list[str], message: str) -> None:
 
 
 def test_calibration_is_of_the_options_that_were_measured() -> None:
-    found = read("--retriever", "hybrid,bm25", "--depths", "5,7").calibration("musique-own-corpus")
-    assert set(found) == {"hybrid0.5-5", "bm25-5"}
-    assert all(0 < success <= 1 for success in found.values())
+    calibration = read("--retriever", "hybrid,bm25", "--depths", "5,7").calibration("musique-own-corpus")
+    assert set(calibration) == {"hybrid0.5-5", "bm25-5"}
+    assert all(0 < success <= 1 for success in calibration.values())
     lexical = read("--retriever", "hybrid", "--alpha", "1").calibration("musique-own-corpus")
     assert lexical == {f"hybrid1-{k}": read().calibration("musique-own-corpus")[f"bm25-{k}"] for k in (5, 3, 10)}
     deeper = read("--depths", "1,3,5,10,20").calibration("musique-own-corpus")

@@ -135,17 +135,17 @@ every = pytest.mark.parametrize("name", KINDS)
 @every
 def test_own_questions_are_labelled_and_found_by_name(name: str) -> None:
     kind = KINDS[name]
-    found = kind.tasks(*kind.own)
+    result = kind.tasks(*kind.own)
     assert load("tape.environments", name) is kind.plugin
-    assert {task.level_set for task in found} == {kind.level_set}
-    assert {dict(task.budget)["steps"] for task in found} == {30}
-    assert len({task.digest for task in found}) == len({task.id for task in found}) == len(found) > 10
+    assert {task.level_set for task in result} == {kind.level_set}
+    assert {dict(task.budget)["steps"] for task in result} == {30}
+    assert len({task.digest for task in result}) == len({task.id for task in result}) == len(result) > 10
     if name == "musique_search":
-        measured, other, _ = kind.made(found[0]).domain.options()
-        assert measured.success == found[0].facts["retrieval"].calibration(OWN)["bm25-5"] != other.success
+        measured, other, _ = kind.made(result[0]).domain.options()
+        assert measured.success == result[0].facts["retrieval"].calibration(OWN)["bm25-5"] != other.success
     named = kind.tasks(*kind.own, "--depths", "3,7")
     assert {task.level_set for task in named} == {f"{kind.level_set}-depths-3-7"}
-    assert named[0].digest != found[0].digest
+    assert named[0].digest != result[0].digest
 
 
 @every
@@ -173,10 +173,10 @@ def test_the_gold_path_succeeds_and_is_given_where_it_is_asked_for_alone(name: s
 @every
 def test_public_files_are_played(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
-    found = kind.tasks(*kind.public(tmp_path))
-    assert {task.level_set for task in found} <= {"public-bm25", "talks-bm25", "public-json-bm25"}
-    assert not {task.digest for task in found} & {task.digest for task in kind.tasks(*kind.own)}
-    env = kind.made(found[0])
+    result = kind.tasks(*kind.public(tmp_path))
+    assert {task.level_set for task in result} <= {"public-bm25", "talks-bm25", "public-json-bm25"}
+    assert not {task.digest for task in result} & {task.digest for task in kind.tasks(*kind.own)}
+    env = kind.made(result[0])
     env.reset(0)
     env.step(env.domain.answer(env.answers[0]))
     assert env.success()
@@ -194,15 +194,15 @@ def test_options_that_contradict_each_other(name: str, arguments: list[str], pro
 
 
 def test_the_evidence_of_our_own_questions_answers_them() -> None:
-    found = KINDS["musique_search"].tasks()
-    assert [task.id for task in found] == [question.id for question in load_questions("dev")]
+    result = KINDS["musique_search"].tasks()
+    assert [task.id for task in result] == [question.id for question in load_questions("dev")]
     corpus = {passage.id: passage for passage in load_corpus()}
     for each in own("dev"):
         chain = gold_chain(each.question, load_corpus())
         assert chain is not None
         assert len(each.gold.evidence) == len(each.gold.sub_questions) == len(each.question.hops or ())
-        for one, asked, (query, answer, _) in zip(each.gold.evidence, each.gold.sub_questions, chain, strict=True):
-            assert read(query, [corpus[one]]) == answer
+        for name, asked, (query, answer, _) in zip(each.gold.evidence, each.gold.sub_questions, chain, strict=True):
+            assert read(query, [corpus[name]]) == answer
             assert asked.endswith("?")
             assert query.partition(" of ")[2] in asked  # what the hops before led to is filled in
     two = KINDS["hotpot_search"]
@@ -270,13 +270,13 @@ def test_conversations_take_turns_and_their_questions_share_one_index() -> None:
 def test_categories_of_public_conversations(tmp_path: Path) -> None:
     kind = KINDS["locomo"]
     data = kind.public(tmp_path)
-    found, more = kind.tasks(*data), kind.tasks(*data, "--categories", "4, 1,2")
-    assert [task.id for task in found] == ["conv-1-q1", "conv-2-q1", "conv-1-q2", "conv-2-q2"]
-    assert [task.facts["hops"] for task in found[::2]] == [1, 0]
+    result, more = kind.tasks(*data), kind.tasks(*data, "--categories", "4, 1,2")
+    assert [task.id for task in result] == ["conv-1-q1", "conv-2-q1", "conv-1-q2", "conv-2-q2"]
+    assert [task.facts["hops"] for task in result[::2]] == [1, 0]
     assert {task.level_set for task in more} == {"talks-categories-1-2-4-bm25"}
     assert [task.id for task in more[::2]] == ["conv-1-q1", "conv-1-q3", "conv-1-q4"]
-    assert [task.digest for task in more if task.id == "conv-1-q1"] == [found[0].digest]
-    seen, _ = kind.made(found[0]).step("search bm25-5: Tarn aunt")
+    assert [task.digest for task in more if task.id == "conv-1-q1"] == [result[0].digest]
+    seen, _ = kind.made(result[0]).step("search bm25-5: Tarn aunt")
     assert [passage.title for passage in seen.data] == ["Otto"]
 
 

@@ -24,7 +24,7 @@ FEW = examples(25)
 
 def okapi(passages: Sequence[Passage], query: str, k1: float = 1.5, b: float = 0.75) -> list[float]:
     """BM25 by its formula, with Lucene's inverse document frequency."""
-    texts = [words(f"{one.title} {one.text}") for one in passages]
+    texts = [words(f"{passage.title} {passage.text}") for passage in passages]
     mean = sum(map(len, texts)) / len(texts)
     scores = []
     for text in texts:
@@ -54,7 +54,7 @@ def test_hybrid_is_the_weighted_sum(passages: tuple[Passage, ...], query: str, a
 
     lexical = spread(bm25(passages).scores(query).tolist())
     embedded = spread(ScriptedDense(passages).scores(query).tolist())
-    weighed = [alpha * one + (1 - alpha) * other for one, other in zip(lexical, embedded, strict=True)]
+    weighed = [alpha * share + (1 - alpha) * other for share, other in zip(lexical, embedded, strict=True)]
     index = scripted_hybrid(passages, alpha)
     assert index.scores(query).tolist() == pytest.approx(weighed)
     exact = index.scores(query).tolist()
@@ -73,11 +73,11 @@ def test_hybrid_of_bm25_alone_is_bm25(passages: tuple[Passage, ...], query: str,
 @FEW
 @given(CORPORA, TEXTS)
 def test_renaming_passages_changes_nothing_but_ids(passages: tuple[Passage, ...], query: str) -> None:
-    names = {one.id: f"other-{len(passages) - i}" for i, one in enumerate(passages)}
-    renamed = tuple(Passage(names[one.id], one.title, one.text) for one in passages)
+    names = {passage.id: f"other-{len(passages) - i}" for i, passage in enumerate(passages)}
+    renamed = tuple(Passage(names[passage.id], passage.title, passage.text) for passage in passages)
     for make in (bm25, lambda corpus: scripted_hybrid(corpus, 0.5)):
-        found = make(passages).search(query, 5)
-        assert [one.id for one in make(renamed).search(query, 5)] == [names[one.id] for one in found]
+        result = make(passages).search(query, 5)
+        assert [passage.id for passage in make(renamed).search(query, 5)] == [names[passage.id] for passage in result]
 
 
 @FEW
@@ -99,10 +99,10 @@ def test_most_is_the_sum_of_the_largest_and_sizes_are_computed_once(passages: tu
 def test_bm25_finds_nothing_where_no_word_is_shared() -> None:
     index = bm25(PASSAGES)
     assert index.search("zebra?!", 5) == index.search("", 5) == ()
-    assert [one.id for one in index.search("mayor of Tarn", 5)] == ["p2", "p1", "p3"]
+    assert [passage.id for passage in index.search("mayor of Tarn", 5)] == ["p2", "p1", "p3"]
     assert len(scripted_hybrid(PASSAGES, 0.5).search("zebra", 9)) == 4
     twins = bm25([Passage(name, "Same", "the same words") for name in "cab"])
-    assert [one.id for one in twins.search("same words", 2)] == ["c", "a"]  # equal passages keep their order
+    assert [passage.id for passage in twins.search("same words", 2)] == ["c", "a"]  # equal passages keep their order
 
 
 def test_weights_and_depths_out_of_range() -> None:

@@ -35,13 +35,13 @@ def turned(level: Level, flip: bool) -> Level:
 
 
 def images(level: Level) -> list[Level]:
-    found = []
+    result = []
     for flip in (False, True):
         image = turned(level, flip)
         for _ in range(4):
-            found.append(image)
+            result.append(image)
             image = turned(image, False)
-    return found
+    return result
 
 
 def test_levels_are_values() -> None:
@@ -61,10 +61,10 @@ def test_only_walls_off_the_border_are_inner_walls() -> None:
 @examples(60)
 @given(levels(max_side=7))
 def test_all_eight_images_share_the_hash_and_the_optimum(level: Level) -> None:
-    found = images(level)
-    assert {image.board_hash for image in found} == {level.board_hash}
-    assert {is_held_out(image) for image in found} == {is_held_out(level)}
-    assert {PlainGame(image).shortest(image.start) for image in found[::3]} == {PlainGame(level).shortest(level.start)}
+    result = images(level)
+    assert {image.board_hash for image in result} == {level.board_hash}
+    assert {is_held_out(image) for image in result} == {is_held_out(level)}
+    assert {PlainGame(image).shortest(image.start) for image in result[::3]} == {PlainGame(level).shortest(level.start)}
 
 
 def test_another_goal_or_wall_is_another_board() -> None:

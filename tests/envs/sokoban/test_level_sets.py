@@ -51,7 +51,7 @@ def test_the_shipped_files_begin_as_they_are_made() -> None:
     made = make_sets({name: kind._replace(size=min(kind.size, 10)) for name, kind in KINDS.items()})
     for name in names():
         shipped = [(level.board_hash, level.start) for level in load_set(name)]
-        kept = [found for level in made[name] if (found := (level.board_hash, level.start)) in shipped]
+        kept = [pair for level in made[name] if (pair := (level.board_hash, level.start)) in shipped]
         assert kept == shipped[: len(kept)]
         assert len(kept) >= 5
 

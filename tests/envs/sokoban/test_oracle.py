@@ -148,8 +148,8 @@ def test_boxes_out_of_reach_count_only_if_off_their_goal(entries: int, monkeypat
 
 def test_more_goals_than_boxes_is_fine_and_fewer_is_not(no_tables: None) -> None:
     level = level_of("########\n#@$ .. #\n#  $   #\n########")
-    one = State(level.start.player, level.start.boxes[:1])
-    assert cost_to_go(level, one) == 2
+    state = State(level.start.player, level.start.boxes[:1])
+    assert cost_to_go(level, state) == 2
     three = State(level.start.player, (*level.start.boxes, level.start.boxes[1] + 1))
     assert cost_to_go(level, three) is None
 

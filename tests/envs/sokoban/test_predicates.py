@@ -29,12 +29,12 @@ def truth(level: Level, state: State) -> dict[Predicate, bool]:
     """Every predicate by its meaning, with the tests' own copy of the rules."""
     game = PlainGame(level)
     player, boxes = game.read(state)
-    found = {}
+    flags = {}
     for at in product(range(level.rows), range(level.cols)):
-        found[cell("player_at", at)] = player == at
-        found[cell("box_at", at)] = at in boxes
-        found[cell("floor", at)] = at in game.free
-    return found | {Predicate("clear", (a,)): game.move(player, boxes, a) is not None for a in ACTIONS}
+        flags[cell("player_at", at)] = player == at
+        flags[cell("box_at", at)] = at in boxes
+        flags[cell("floor", at)] = at in game.free
+    return flags | {Predicate("clear", (a,)): game.move(player, boxes, a) is not None for a in ACTIONS}
 
 
 def check(level: Level, state: State) -> None:

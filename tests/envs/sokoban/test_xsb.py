@@ -148,12 +148,12 @@ def test_damaged_text_is_refused_or_round_trips(seed: int, edits: list[tuple[int
     for place, character in edits:
         text[place % len(text)] = character
     try:
-        found = parse("".join(text), "damaged")
+        result = parse("".join(text), "damaged")
     except XsbError as error:
         assert error.file == "damaged"  # noqa: PT017
         assert error.problem  # noqa: PT017
     else:
-        assert parse(dumps(found)) == found
+        assert parse(dumps(result)) == result
 
 
 @pytest.mark.parametrize(
@@ -209,12 +209,12 @@ needs_boxoban = pytest.mark.skipif(not _FILES, reason="the public Boxoban levels
 @needs_boxoban
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_all_levels_of_boxoban_parse_and_round_trip(path: Path) -> None:
-    found = load(path)
-    assert [level.title for level in found] == [str(n) for n in range(1000)]
-    assert {(level.rows, level.cols) for level in found} == {(10, 10)}
-    assert {(len(level.start.boxes), len(level.goals)) for level in found} == {(4, 4)}
-    text = dumps(found)
-    assert parse(text) == found
+    result = load(path)
+    assert [level.title for level in result] == [str(n) for n in range(1000)]
+    assert {(level.rows, level.cols) for level in result} == {(10, 10)}
+    assert {(len(level.start.boxes), len(level.goals)) for level in result} == {(4, 4)}
+    text = dumps(result)
+    assert parse(text) == result
     assert text.split() == path.read_text(encoding="utf-8").split()
 
 

@@ -29,11 +29,11 @@ from tests.profiles import examples
 @st.composite
 def offers(draw: st.DrawFn) -> list[Offer]:
     """A few tools between a few types; circles and tools side by side among them."""
-    found = []
+    result = []
     for number in range(draw(st.integers(1, 12))):
         takes, gives = draw(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=2, unique=True))
-        found.append(Offer(f"t{number}", takes, gives, draw(st.integers(1, 9)), 100 * draw(st.integers(1, 5))))
-    return found
+        result.append(Offer(f"t{number}", takes, gives, draw(st.integers(1, 9)), 100 * draw(st.integers(1, 5))))
+    return result
 
 
 def records(some: list[Offer]) -> list[dict[str, Any]]:
@@ -45,17 +45,17 @@ def records(some: list[Offer]) -> list[dict[str, Any]]:
 @given(offers(), st.integers(0, 15))
 def test_oracle_and_exact_planner_agree_with_and_without_a_limit(some: list[Offer], tenths: int) -> None:
     tools, by_name = tools_of(records(some), "test"), named(some)
-    for limits, found in (
+    for limits, cheapest in (
         ({}, dijkstra(some, ["a"], "f")),
         ({"seconds": 100 * tenths}, within(some, "a", "f", 100 * tenths)),
     ):
         planned = cheapest_chains(tools, "f", ["a"], limits=limits)
-        assert bool(planned) is (found is not None)
-        if found is not None:
-            assert planned.best.cost["usd"] == found.cents * 10_000
-            assert sum(by_name[name].cents for name in found.tools) == found.cents
-            if found.ways == 1:
-                assert planned.best.tools == found.tools
+        assert bool(planned) is (cheapest is not None)
+        if cheapest is not None:
+            assert planned.best.cost["usd"] == cheapest.cents * 10_000
+            assert sum(by_name[name].cents for name in cheapest.tools) == cheapest.cents
+            if cheapest.ways == 1:
+                assert planned.best.tools == cheapest.tools
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -119,11 +119,11 @@ TASK = {"id": "one", "have": ["ore"], "want": "iron", "budget": {"usd": 1}}
 def test_tasks_on_tools_of_ones_own_are_read(tmp_path: Path) -> None:
     file = tmp_path / "own.json"
     file.write_text(json.dumps({"tools": [TOOL], "tasks": [TASK, {**TASK, "id": "two", "budget": {}}]}))
-    one, two = load(file)
-    assert one.budget["usd"] == 1_000_000
+    task, two = load(file)
+    assert task.budget["usd"] == 1_000_000
     assert set(two.budget) == {"steps"}
-    assert one.digest != two.digest
-    assert [item.name for item in own_tools(one.file)] == ["smelt"]
+    assert task.digest != two.digest
+    assert [item.name for item in own_tools(task.file)] == ["smelt"]
 
 
 def test_a_request_in_words_is_read_among_the_goals_of_the_file(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def test_the_ledgers_sum_is_the_evaluators(days: int) -> None:
     for seed in range(4):
         made = trip(f"sum {seed}", days)
         state = complete(made)
-        found = evaluate(itinerary(made, state), made.query, made.world)
-        assert found.cost == made.total(state) == state.spent
+        evaluation = evaluate(itinerary(made, state), made.query, made.world)
+        assert evaluation.cost == made.total(state) == state.spent
 
 
 def test_dollars_become_cents_exactly() -> None:

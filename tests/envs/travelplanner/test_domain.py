@@ -44,24 +44,24 @@ def small(seed: int, restaurants: int = 11, cuisines: int = 2) -> Trip:
 def sets_of_meals(made: Trip) -> list[tuple[Restaurant, ...]]:
     """All sets of nine restaurants that cover the cuisines."""
     places = [option.offer for option in made.options(made.slots[made.meal_slots[0]])]
-    found = []
+    all_flights = []
     for chosen in itertools.combinations(places, len(made.meal_slots)):
         served = {kind for place in chosen for kind in place.cuisines}
         if set(made.query.constraints.cuisines) <= served:
-            found.append(chosen)
-    return found
+            all_flights.append(chosen)
+    return all_flights
 
 
 def paths(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, ...]]:
     """All sequences of actions of a length in the plan graph."""
     if not depth:
         return [()]
-    found = []
+    all_texts = []
     for action in domain.open_actions(state):
         after = domain.outcome(state, action).state
         assert isinstance(after, TripState)
-        found += [(action, *rest) for rest in paths(domain, after, depth - 1)]
-    return found
+        all_texts += [(action, *rest) for rest in paths(domain, after, depth - 1)]
+    return all_texts
 
 
 def before_the_meals(made: Trip) -> TripState:
@@ -96,10 +96,10 @@ def test_whatever_has_been_booked_every_set_that_is_left_is_one_path(seed: int, 
     domain, slot = unpruned(made)
     here = at_the_meals(made, booked, rng_of("order", order))
     taken = frozenset(made.in_group(here, slot))
-    found = [frozenset(a.partition(": ")[2] for a in path) for path in paths(domain, here, 9 - booked)]
+    all_texts = [frozenset(a.partition(": ")[2] for a in path) for path in paths(domain, here, 9 - booked)]
     expected = {frozenset(place.name for place in chosen) - taken for chosen in sets_of_meals(made)}
-    assert len(found) == len(set(found)), "one path for each set"
-    assert set(found) == {rest for rest in expected if len(rest) == 9 - booked}
+    assert len(all_texts) == len(set(all_texts)), "one path for each set"
+    assert set(all_texts) == {rest for rest in expected if len(rest) == 9 - booked}
 
 
 @given(seed=st.integers(0, 5), booked=st.integers(2, 8), orders=st.lists(st.integers(0, 10**6), min_size=8, max_size=8))
@@ -110,8 +110,8 @@ def test_predicted_states_of_one_node_go_on_alike(seed: int, booked: int, orders
     nodes: dict[str, set[tuple[str, ...]]] = {}
     for order in orders:
         state = replace(at_the_meals(made, booked, rng_of("order", order)), spent=None)
-        found = set(paths(domain, state, 9 - booked))
-        assert nodes.setdefault(domain.key(state), found) == found
+        all_texts = set(paths(domain, state, 9 - booked))
+        assert nodes.setdefault(domain.key(state), all_texts) == all_texts
 
 
 def test_a_dear_first_choice_is_no_dead_end() -> None:
@@ -236,9 +236,11 @@ def test_a_node_carries_only_what_constrains_the_future() -> None:
             state = made.after(state, made.slots[len(state.booked)], option, option.name)
         return state
 
-    one, other = through(first, third), through(second, third)
-    assert (domain.key(one) == domain.key(other)) is (one.cuisines == other.cuisines)
-    assert domain.key(replace(one, mode="car")) == domain.key(one), "after the last way the mode constrains nothing"
+    trip_state, other = through(first, third), through(second, third)
+    assert (domain.key(trip_state) == domain.key(other)) is (trip_state.cuisines == other.cuisines)
+    assert domain.key(replace(trip_state, mode="car")) == domain.key(trip_state), (
+        "after the last way the mode constrains nothing"
+    )
     unordered = through(third, first)
     assert domain.key(unordered) != domain.key(through(second, first))
     assert third.name in domain.key(unordered)

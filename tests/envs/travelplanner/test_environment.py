@@ -136,7 +136,7 @@ def test_truth_sees_what_was_smuggled_in() -> None:
     booked = list(complete(made).booked[:-2])
     booked[5] = booked[4]  # one restaurant twice
     env._state = TripState(tuple(booked), spent=0)
-    [target] = [one for one in chain_of(made) if one.kind == "meals" and "day 1" in one.text]
+    [target] = [item for item in chain_of(made) if item.kind == "meals" and "day 1" in item.text]
     assert env.truth(target) is False
 
 
@@ -145,13 +145,13 @@ def test_five_filters_in_order_and_which_emptied_the_set() -> None:
     state = complete(made)
     slot = made.slots[made.meal_slots[-1]]
     before = replace(state, booked=state.booked[: made.meal_slots[-1]])
-    found = filtered(made, before, slot, 10**9)
-    assert len(found.counts) == len(STAGES)
-    assert list(found.counts) == sorted(found.counts, reverse=True)
-    assert [option.cost for option in found.options] == sorted(option.cost for option in found.options)
-    assert not {option.name for option in found.options} & set(made.in_group(before, slot))
-    assert len(found.options) <= 30
-    assert found.diagnosis(slot) == ""
+    result = filtered(made, before, slot, 10**9)
+    assert len(result.counts) == len(STAGES)
+    assert list(result.counts) == sorted(result.counts, reverse=True)
+    assert [option.cost for option in result.options] == sorted(option.cost for option in result.options)
+    assert not {option.name for option in result.options} & set(made.in_group(before, slot))
+    assert len(result.options) <= 30
+    assert result.diagnosis(slot) == ""
     broke = filtered(made, before, slot, 0)
     assert broke.emptied_by == "affordability"
     assert "'affordability'" in broke.diagnosis(slot)
@@ -174,8 +174,8 @@ def test_every_stage_can_empty_the_list(stage: str, number: int) -> None:
         world = replace(world, restaurants=(place,))
         state = TripState((*complete(made).booked[: made.meal_slots[0]], place.name), spent=0)
     few = Trip(made.query, world)
-    found = filtered(few, state, slot)
-    assert found.emptied_by == stage
+    result = filtered(few, state, slot)
+    assert result.emptied_by == stage
 
 
 def test_where_the_whole_is_judged_nothing_is_refused_and_no_money_is_capped() -> None:

@@ -151,32 +151,32 @@ BREAKS: list[Break] = [
 def test_a_valid_plan_passes_everything(days: int) -> None:
     for level in ("easy", "medium", "hard"):
         made = trip("valid", days, level)
-        found = evaluate(plan_of(made), made.query, made.world)
-        assert found.final_pass
-        assert found.broken() == []
-        assert len(found.hard) == 1 + {"easy": 0, "medium": 1, "hard": 3}[level]
+        evaluation = evaluate(plan_of(made), made.query, made.world)
+        assert evaluation.final_pass
+        assert evaluation.broken() == []
+        assert len(evaluation.hard) == 1 + {"easy": 0, "medium": 1, "hard": 3}[level]
 
 
-@pytest.mark.parametrize("break_", BREAKS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("break_", BREAKS, ids=lambda item: item.__name__)
 @given(seed=st.integers(0, 30), days=st.sampled_from([3, 5, 7]), pick=st.integers(0, 10**6))
 @examples(25)
 def test_what_is_broken_alone_is_reported_alone(break_: Break, seed: int, days: int, pick: int) -> None:
     made = trip(f"mutation {seed}", days)
-    found = evaluate(*break_(made, plan_of(made), pick))
+    evaluation = evaluate(*break_(made, plan_of(made), pick))
     # Without a complete plan in the sandbox no hard constraint is judged.
-    unjudged = found.hard if break_ in (within_sandbox, complete_information) else ()
-    assert set(found.broken()) == {break_.__name__, *unjudged}
-    assert not found.final_pass
+    unjudged = evaluation.hard if break_ in (within_sandbox, complete_information) else ()
+    assert set(evaluation.broken()) == {break_.__name__, *unjudged}
+    assert not evaluation.final_pass
 
 
 def test_what_is_not_delivered_breaks_everything() -> None:
     made = trip()
     for nothing in (None, []):
-        found = evaluate(nothing, made.query, made.world)
-        assert not found.delivered
-        assert not found.final_pass
-        assert found.cost is None
-        assert set(found.broken()) == {*COMMONSENSE, *found.hard}
+        evaluation = evaluate(nothing, made.query, made.world)
+        assert not evaluation.delivered
+        assert not evaluation.final_pass
+        assert evaluation.cost is None
+        assert set(evaluation.broken()) == {*COMMONSENSE, *evaluation.hard}
 
 
 def test_a_flight_of_another_day_is_not_within_the_sandbox() -> None:
@@ -216,7 +216,7 @@ def test_a_stay_for_fewer_people_takes_more_rooms() -> None:
     plan = plan_of(made)
     stay: Stay = made.world.stays_in(made.query.cities[0])[plan[0]["accommodation"].rpartition(", ")[0]]
     people = (stay.occupancy, stay.occupancy + 1)
-    one, more = (evaluate(plan, asking(made, people=n, budget=10**9), made.world).cost or 0 for n in people)
+    cost, more = (evaluate(plan, asking(made, people=n, budget=10**9), made.world).cost or 0 for n in people)
     meals = [entry[meal].rpartition(", ") for entry in plan for meal in MEALS]
     per_head = sum(made.world.restaurants_in(city)[name].price for name, _, city in meals)
-    assert more - one >= 2 * stay.price + per_head
+    assert more - cost >= 2 * stay.price + per_head

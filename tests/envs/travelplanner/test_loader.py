@@ -190,7 +190,7 @@ def test_a_file_of_queries_that_is_not_utf_8_is_named_with_its_line(tmp_path: Pa
     rows = [record(query="x" * 20_000), record(), record(org="Zürich")]
     write(tmp_path, "queries.csv", rows[::2])
     if name == "queries.jsonl":
-        (tmp_path / name).write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in rows), encoding="utf-8")
+        (tmp_path / name).write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
     file = tmp_path / name
     file.write_bytes(file.read_text(encoding="utf-8").encode("latin-1"))
     with pytest.raises(DataFileError, match=rf"{name}: line 3.* UTF-8"):

@@ -59,12 +59,12 @@ def test_the_greedy_choice_certifies_one_predicate_at_a_time(days: int) -> None:
     assert env.success()
     assert result.method["certified"] == result.method["chain_length"] == len(chain_of(made))
     assert result.method["rejections"] == 0
-    found = [event for event in trace.events if isinstance(event, ValidatedEvent)]
-    prepared = [event for event in found if event.k == 0]
+    events = [event for event in trace.events if isinstance(event, ValidatedEvent)]
+    prepared = [event for event in events if event.k == 0]
     assert len(prepared) == 2 * days
     assert not any(event.counts for event in prepared)
-    assert all(event.k == 1 for event in found if event.k) or found[-1].completed
-    for event in found:
+    assert all(event.k == 1 for event in events if event.k) or events[-1].completed
+    for event in events:
         assert all(check.truth in (None, check.holds) for check in event.checks), event
 
 

@@ -49,14 +49,14 @@ def make_places(rng: random.Random) -> list[Place]:
     """All places; in both towns there is one of each kind with the same name."""
     names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
     rng.shuffle(names)
-    found = []
+    places = []
     for kind, noun in _KINDS.items():
         shared = names.pop()
         for town in TOWNS:
             for name in [shared, *(names.pop() for _ in range(_PLACES - 1))]:
                 facts = {key: rng.choice(VALUES[key]) for key in FACTS[kind]}
-                found.append(Place(kind, town, f"{name} {noun}", facts))
-    return found
+                places.append(Place(kind, town, f"{name} {noun}", facts))
+    return places
 
 
 def make_pages(rng: random.Random, places: Iterable[Place]) -> list[dict[str, Any]]:
@@ -158,18 +158,20 @@ def make_task(rng: random.Random, places: list[Place], number: int) -> dict[str,
         ask = (*keys[0][own:], *keys[1][priced:])
         name = place.name if level == "Easy" else ""
         program = PlaceQuestion(place.kind, place.town, name, where, ask, form)
-        mine = [one for one in places if (one.kind, one.town) == (place.kind, place.town) and name in ("", one.name)]
-        meets = [[program.holds(i, one.facts[key]) for i, (key, *_) in enumerate(where)] for one in mine]
-        fit = [one for one, met in zip(mine, meets, strict=True) if all(met)]
+        mine = [
+            item for item in places if (item.kind, item.town) == (place.kind, place.town) and name in ("", item.name)
+        ]
+        meets = [[program.holds(i, item.facts[key]) for i, (key, *_) in enumerate(where)] for item in mine]
+        fit = [item for item, met in zip(mine, meets, strict=True) if all(met)]
         if any(all(met[i] for met in meets) for i in range(len(where))):
             continue  # a condition that excludes nobody
         if name or len(fit) == 1 if form in ("object", "text", "number") else 1 < len(fit) < _PLACES:
             break
-    rows = [{"name": one.name, **one.facts} for one in fit]
+    rows = [{"name": item.name, **item.facts} for item in fit]
     used = [directory(place.kind, place.town)] * (level != "Easy") + [
         address
-        for one in (fit if name else mine)
-        for side, address in ((False, one.address), (True, one.address + PRICES))
+        for item in (fit if name else mine)
+        for side, address in ((False, item.address), (True, item.address + PRICES))
         if any(facts[key].priced is side for key in (*ask, *(c[0] for c in where)))
     ]
     return {

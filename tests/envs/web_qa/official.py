@@ -51,8 +51,8 @@ def official() -> Official | None:
         return None
     for name, folder in (("browsergym", place.parent), ("browsergym.assistantbench", place)):
         sys.modules.setdefault(name, ModuleType(name)).__path__ = [str(folder)]
-    found: Official = import_module("browsergym.assistantbench.evaluation.evaluator").question_scorer
-    return found
+    scorer: Official = import_module("browsergym.assistantbench.evaluation.evaluator").question_scorer
+    return scorer
 
 
 def made_up(number: int) -> tuple[str, Any, str]:
@@ -72,7 +72,7 @@ def made_up(number: int) -> tuple[str, Any, str]:
         case "list":
             items = [_text(rng) for _ in range(count)]
             gold = "\n".join(items)
-            near = [_near_text(rng, one) for one in items if rng.random() < 0.85]
+            near = [_near_text(rng, name) for name in items if rng.random() < 0.85]
             rng.shuffle(near)
             given = rng.choice([near, near, json.dumps(near), "\n".join(near)])
         case _:
@@ -151,8 +151,8 @@ def compared(theirs: Official) -> dict[str, Any]:
 if __name__ == "__main__":
     scorer = official()
     assert scorer is not None, f"{PACKAGE} or scipy is not installed"
-    found = compared(scorer)
-    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in found.pop("not the same"))
-    head = json.dumps(found, ensure_ascii=False).removesuffix("}")
+    mapping = compared(scorer)
+    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in mapping.pop("not the same"))
+    head = json.dumps(mapping, ensure_ascii=False).removesuffix("}")
     Path(sys.argv[1]).write_text(f'{head}, "not the same": [\n{rows}\n]}}\n', encoding="utf-8")
-    print(found["counts"])
+    print(mapping["counts"])

@@ -41,9 +41,9 @@ ROW = '{"name": "Iron Gym", "price": 40}'
     ],
 )
 def test_answers_are_compared_in_the_way_of_their_kind(given: Any, gold: str, accuracy: float) -> None:
-    found = score(given, gold)
-    assert (found.accuracy, found.answered) == (pytest.approx(accuracy), True)
-    assert found.exact is (accuracy == 1.0)
+    answer_score = score(given, gold)
+    assert (answer_score.accuracy, answer_score.answered) == (pytest.approx(accuracy), True)
+    assert answer_score.exact is (accuracy == 1.0)
 
 
 @pytest.mark.parametrize("given", [None, "", [], {}, [""], [None], "null", "[]", float("nan")])
@@ -58,9 +58,9 @@ def test_the_official_scorer_agrees_as_published() -> None:
         pytest.skip(f"{PACKAGE} and scipy are not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of numpy, where the scorer divides by zero
-        found = compared(scorer)
+        mapping = compared(scorer)
     kept = read_json(RESULT)
-    assert {key: value for key, value in found.items() if key != "package"} == {
+    assert {key: value for key, value in mapping.items() if key != "package"} == {
         k: v for k, v in kept.items() if k != "package"
     }
 
@@ -71,5 +71,5 @@ def test_what_is_published_of_the_comparison_adds_up() -> None:
     assert sum(sum(kind.values()) for kind in counts) == kept["pairs"] == COUNT
     assert sum(kind["same"] for kind in counts) == COUNT - len(kept["not the same"])
     for row in kept["not the same"]:  # what is ours can be scored again without the package
-        found = score(row["given"], row["gold"])
-        assert [round(found.accuracy, 4), found.answered] == row["ours"]
+        answer_score = score(row["given"], row["gold"])
+        assert [round(answer_score.accuracy, 4), answer_score.answered] == row["ours"]

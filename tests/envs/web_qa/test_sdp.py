@@ -207,7 +207,7 @@ def test_only_searches_and_pages_prepare_an_attempt() -> None:
     adapter = WebEnvironment(TASK, Web(PAGES)).sdp()
     assert isinstance(adapter, WebAdapter)
     made = (call("search", query="x"), call("scrape", address="x"), answer("x"))
-    assert [adapter.prepares(one.text) for one in made] == [True, True, False]
+    assert [adapter.prepares(item.text) for item in made] == [True, True, False]
 
 
 # --- the simulated model --------------------------------------------------------------------------

@@ -75,12 +75,12 @@ class Oracle:
         program, towns = self.program, f"{self.program.kind.capitalize()} in {self.program.town}"
         wanted = [fact for fact, *_ in program.where] + list(program.ask)
         if program.name:
-            found = self.get("search", query=f"{program.name} {program.town}")
-            [home] = [one["address"] for one in found if one["title"] == f"{program.name}, {program.town}"]
+            value = self.get("search", query=f"{program.name} {program.town}")
+            [home] = [item["address"] for item in value if item["title"] == f"{program.name}, {program.town}"]
             places = {program.name: home}
         else:
-            found = self.get("search", query=towns)
-            [listed] = [one["address"] for one in found if one["title"] == towns]
+            value = self.get("search", query=towns)
+            [listed] = [item["address"] for item in value if item["title"] == towns]
             places = dict(LINK.findall(self.get("scrape", address=listed)))
         rows = []
         for name, home in places.items():
@@ -101,7 +101,7 @@ def test_every_task_is_solved_through_the_tools_alone_within_the_budget() -> Non
         assert (env.success(), dict(env.measures())) == (
             True, {"accuracy": 1.0, "exact_match": 1.0, "answered": 1.0},
         ), task.text  # fmt: skip
-        made = Counter(found.call.kind for found in as_state(env.reset(0).data).got)
+        made = Counter(obtained.call.kind for obtained in as_state(env.reset(0).data).got)
         assert not made, "a reset forgets"
 
 
@@ -140,11 +140,11 @@ def test_a_file_of_the_official_format_is_played_over_given_pages(tmp_path: Path
     data, pages = _folder(
         tmp_path, {"id": "1", **OFFICIAL}, {"id": "2", **OFFICIAL, "answer": None, "difficulty": None}
     )
-    found: list[Task] = PLUGIN.tasks({"data": str(data), "pages": str(pages)})
-    env = PLUGIN.make(found[0])
+    result: list[Task] = PLUGIN.tasks({"data": str(data), "pages": str(pages)})
+    env = PLUGIN.make(result[0])
     env.step(answer(["Mill Gym", "Iron Gym"]).text)
     assert env.success()
-    secret = PLUGIN.make(found[1])
+    secret = PLUGIN.make(result[1])
     secret.step(answer("Mill Gym").text)
     assert dict(secret.measures()) == {"answered": 1.0}
     with pytest.raises(DataFileError, match="of which no record is shipped; give --pages DIR"):

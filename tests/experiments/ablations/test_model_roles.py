@@ -130,9 +130,9 @@ def looking(cents: Sequence[int], cost: str, **switches: Any) -> tuple[EpisodeRe
 def test_plans_that_the_worst_case_rules_out_are_followed_where_costs_are_predicted() -> None:
     refused, _ = looking([1], "$0.00625")
     assert (refused.end_state, refused.steps) == ("infeasible", 0)
-    found, _ = looking([1], "$0.00625", ablations={"cost_model": BY_LM})
-    assert (found.end_state, found.used["usd"]) == ("success", 3 * CENT)
-    assert found.lm_calls["cost"] >= 3
+    episode_result, _ = looking([1], "$0.00625", ablations={"cost_model": BY_LM})
+    assert (episode_result.end_state, episode_result.used["usd"]) == ("success", 3 * CENT)
+    assert episode_result.lm_calls["cost"] >= 3
 
 
 def test_what_no_longer_fits_at_its_worst_is_planned_again_and_not_executed() -> None:

@@ -47,14 +47,14 @@ def first_round(events: list[Event]) -> list[tuple[str, Any]]:
 @given(seed=st.integers(0, 10**6), paper=st.booleans())
 @settings(max_examples=5)
 def test_all_selectors_see_the_same_graph(seed: int, paper: bool) -> None:
-    off, found = changed(PAPER) if paper else {}, []
+    off, all_pairs = changed(PAPER) if paper else {}, []
     for selector in SELECTORS:
         model = Wanderer(ROOM)
         _, events = play(level=ROOM, steps=8, model=model, seed=seed, ablations={"selector": selector, **off})
-        found.append(first_round(events))
+        all_pairs.append(first_round(events))
         assert sum(request.role == "select" for request in model.requests) <= 40 * (selector == BY_LM)
-    assert found[0] == found[1] == found[2]
-    assert any(what == "graph" for what, _ in found[0])
+    assert all_pairs[0] == all_pairs[1] == all_pairs[2]
+    assert any(what == "graph" for what, _ in all_pairs[0])
 
 
 def test_variants_of_tools_are_offered_to_the_model() -> None:
@@ -118,10 +118,10 @@ def offers(graph: PlanGraph, seed: int = 0, moves: int = 9) -> list[str]:
 
 
 def test_every_end_is_offered_by_the_fewest_moves_and_by_the_least_of_each_resource() -> None:
-    found = offers(diamond())
-    assert {"1 2 3", "4 5 6", "1 2 7 8"} <= {*found}, "the sampled plans"
-    assert {"cheap 2 3", "cheap 2 6", "cheap 2 7 8"} <= {*found}, "each end at the least price"
-    assert len(found) == len({*found}) <= MOST
+    texts = offers(diamond())
+    assert {"1 2 3", "4 5 6", "1 2 7 8"} <= {*texts}, "the sampled plans"
+    assert {"cheap 2 3", "cheap 2 6", "cheap 2 7 8"} <= {*texts}, "each end at the least price"
+    assert len(texts) == len({*texts}) <= MOST
     assert all(len(path.split()) <= 3 for path in offers(diamond(), moves=3))
 
 
@@ -160,7 +160,7 @@ def test_what_is_offered_are_paths_of_the_graph_and_no_end_is_missing(graph: Pla
         edges = [graph.edge(number) for number in path]
         assert usable.issuperset(path)
         assert edges[0].source == "a"
-        assert all(one.target == two.source for one, two in pairwise(edges))
+        assert all(earlier_edge.target == two.source for earlier_edge, two in pairwise(edges))
         assert edges[-1].target in ends
     reached = {graph.edge(path[-1]).target for path in paths}
     assert reached == {node for node in ends if node in graph.depths("a")}

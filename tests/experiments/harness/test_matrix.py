@@ -34,14 +34,19 @@ def test_all_methods_meet_the_same_tasks_budgets_seeds_and_temperature(name: str
         assert len(configuration.tasks) == 3
         assert spec.config.temperature == 0.3
         assert spec.config.num_plans == 4
-    assert all(len(found) == 1 for found in rules.values())
+    assert all(len(rule) == 1 for rule in rules.values())
     assert [m.removeprefix("bundled:") for m in experiment.models] == list(dict.fromkeys(model for _, model in rules))
 
 
 def test_episodes_are_shared_between_experiments() -> None:
     def keys(name: str, setting: str = "") -> set[str]:
-        found = checked(find(name).configurations(options()))
-        return {job.key for one in found if split(one.name)[0].startswith(setting) for job in one.jobs()}
+        configurations = checked(find(name).configurations(options()))
+        return {
+            job.key
+            for configuration in configurations
+            if split(configuration.name)[0].startswith(setting)
+            for job in configuration.jobs()
+        }
 
     assert keys("headline") & keys("sokoban", HARD)
     assert not keys("headline") & keys("sokoban", EASY)

@@ -69,17 +69,17 @@ def test_what_is_published_can_be_recomputed(results: Path, capsys: pytest.Captu
 def test_a_changed_number_in_a_report_is_named(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = "| easy-fresh | `nano-750` | ReAct | 6 (3) | 0.17 ("
     edit(results / "sokoban" / "report.md", lambda text: text.replace(row, row.replace("0.17", "0.71"), 1))
-    [found] = published.check(results)
-    assert (found.file, found.recomputed[:6]) == ("sokoban/report.md", "0.17 (")
+    [difference] = published.check(results)
+    assert (difference.file, difference.recomputed[:6]) == ("sokoban/report.md", "0.17 (")
     assert report.main(["--check", "--results", str(results)]) == 1
     assert "All configurations, easy-fresh / `nano-750` / ReAct, success: published '0.71 (" in capsys.readouterr().err
 
 
 def test_a_changed_row_of_the_episodes_is_found(results: Path) -> None:
     change_a_row(results)
-    found = published.check(results)
-    assert {one.file for one in found} == {"sokoban/report.md"}
-    assert any(one.column == "success" and "ReAct" in one.row for one in found)
+    result = published.check(results)
+    assert {difference.file for difference in result} == {"sokoban/report.md"}
+    assert any(difference.column == "success" and "ReAct" in difference.row for difference in result)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -108,7 +108,7 @@ def test_a_changed_setting_is_found(results: Path) -> None:
     rows, meta = episodes.read_rows(file)
     meta["specs"] = {name: spec | {"seed": 7} for name, spec in meta["specs"].items()}
     episodes.write_rows(file, rows, meta)
-    assert [one.table for one in anchors.check(results)] == ["settings"]
+    assert [difference.table for difference in anchors.check(results)] == ["settings"]
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_without_a_programme_common_tables_are_recomputed_and_all_else_is_held_b
     results: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, table: str, column: str
 ) -> None:
     monkeypatch.setattr(earlier, "STUDIES", {"sokoban": "experiments.studies.tape.sokoban"})
-    assert [one.file for one in anchors.check(results)] == ["sokoban/report.md"], "not anchored yet"
+    assert [item.file for item in anchors.check(results)] == ["sokoban/report.md"], "not anchored yet"
     anchors.add(results, ["sokoban"], "kept")
     assert [*published.check(results), *anchors.check(results)] == []
     edit(results / "sokoban" / "report.md", lambda text: text.replace(before, after, 1))
-    assert [(one.table, one.column) for one in published.check(results)] == ([(table, column)] if table else [])
-    [found] = anchors.check(results)
-    assert (found.file, found.column) == ("sokoban/report.md", "content")
+    assert [(item.table, item.column) for item in published.check(results)] == ([(table, column)] if table else [])
+    [difference] = anchors.check(results)
+    assert (difference.file, difference.column) == ("sokoban/report.md", "content")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -145,9 +145,9 @@ def test_a_report_without_a_programme_is_not_written_again(results: Path, monkey
 
 def test_a_changed_count_in_the_register_is_found(results: Path) -> None:
     edit(results / register.COPY, lambda text: text.replace('ReAct": [1, 6]', 'ReAct": [2, 6]', 1))
-    found = anchors.check(results)
-    assert {one.file for one in found} == {register.COPY}
-    assert ("1 of 6", "2 of 6") in {(one.recomputed, one.published) for one in found}
+    result = anchors.check(results)
+    assert {difference.file for difference in result} == {register.COPY}
+    assert ("1 of 6", "2 of 6") in {(difference.recomputed, difference.published) for difference in result}
     anchors.add(results, [], "somebody says so")
     assert anchors.check(results), "the entry that was anchored is not there"
 
@@ -155,8 +155,8 @@ def test_a_changed_count_in_the_register_is_found(results: Path) -> None:
 @pytest.mark.parametrize("name", [register.COPY, anchors.FILE])
 def test_an_entry_that_is_removed_is_found(results: Path, name: str) -> None:
     edit(results / name, lambda text: "\n".join(text.splitlines()[:1] + text.splitlines()[2:]))
-    found = [str(one) for one in anchors.check(results)]
-    assert any("previous" in one or "published 'not there', recomputed 'anchored'" in one for one in found)
+    texts = [str(difference) for difference in anchors.check(results)]
+    assert any("previous" in item or "published 'not there', recomputed 'anchored'" in item for item in texts)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -168,7 +168,7 @@ def test_what_is_published_again_passes_and_is_listed(results: Path, tmp_path_fa
     published.publish(find("sokoban"), run, results)
     after = anchors.read(results)
     assert after[: len(before)] == before
-    assert [one["what"] for one in after[len(before) :]] == [register.COPY, "sokoban"]
+    assert [mapping["what"] for mapping in after[len(before) :]] == [register.COPY, "sokoban"]
     assert anchors.check(results) == []
     assert len(register.read(results / register.COPY)) == 3, "the first run stays"
 
@@ -177,7 +177,7 @@ def test_entries_that_a_merge_brings_are_anchored_by_one_command(results: Path) 
     file = results / register.COPY
     new = json.dumps(register.read(file)[0] | {"study": "elsewhere"})
     edit(file, lambda text: text.replace("[\n", f"[\n {new}\n", 1))
-    assert [one.recomputed[:12] for one in anchors.check(results)] == ["not anchored"]
+    assert [difference.recomputed[:12] for difference in anchors.check(results)] == ["not anchored"]
     assert report.main(["--anchor", "headlines", "--results", str(results)]) == 2
     assert report.main(["--anchor", "headline", "--results", str(results)]) == 0
     assert anchors.check(results) == []
@@ -197,13 +197,13 @@ def test_missing_unknown_and_damaged_files_are_named(results: Path) -> None:
     (results / "sokoban" / episodes.FILE).unlink()
     (results / "headline" / "report.md").unlink()
     (results / "better.json").write_text("{}")
-    found = {one.file: one for one in published.check(results)}
-    assert set(found) == {"sokoban/report.md", "headline/report.md", "better.json"}
-    assert "play the study" in found["sokoban/report.md"].recomputed
-    assert found["headline/report.md"].published == "no such file"
+    mapping = {difference.file: difference for difference in published.check(results)}
+    assert set(mapping) == {"sokoban/report.md", "headline/report.md", "better.json"}
+    assert "play the study" in mapping["sokoban/report.md"].recomputed
+    assert mapping["headline/report.md"].published == "no such file"
     file = results / "headline" / episodes.FILE
     file.write_bytes(file.read_bytes()[:-20])
-    assert any("no file that --publish wrote" in one.recomputed for one in published.check(results))
+    assert any("no file that --publish wrote" in difference.recomputed for difference in published.check(results))
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -216,17 +216,17 @@ def test_reports_are_written_again_without_playing(results: Path, kept: dict[Pat
 
 
 def test_an_episode_reads_as_it_was_written(tmp_path: Path) -> None:
-    found = played("sokoban", tmp_path / "run")
-    [first, *_] = next(iter(found.records.values()))
+    result = played("sokoban", tmp_path / "run")
+    [first, *_] = next(iter(result.records.values()))
     first["result"]["measures"]["f1"] = 0.25  # type: ignore[index]
-    found.note(first, "moves", lambda: [["push", 3, None]])
+    result.note(first, "moves", lambda: [["push", 3, None]])
     drawn = [{"rate": 0.5, "won": True, "path": ["a", "b"]}, {"rate": 1.0, "won": False, "path": []}]
-    found.rows("few", lambda: drawn)
-    found.rows("many", lambda: drawn * episodes.FEW)
-    episodes.write(tmp_path / "out" / episodes.FILE, found, {"word": "said"})
+    result.rows("few", lambda: drawn)
+    result.rows("many", lambda: drawn * episodes.FEW)
+    episodes.write(tmp_path / "out" / episodes.FILE, result, {"word": "said"})
     again, about = episodes.read(tmp_path / "out" / episodes.FILE)
     assert about == {"word": "said"}
-    assert [*again.specs] == [*found.specs]
+    assert [*again.specs] == [*result.specs]
     [mine, *_] = next(iter(again.records.values()))
     assert {name: mine[name] for name in ("cell", "digest", "repeat", "agent", "model")}.items() <= first.items()
     for name in ("success", "end_state", "steps", "measures", "budget", "replans"):
@@ -254,10 +254,10 @@ def test_differences_are_named_by_place() -> None:
 @pytest.mark.parametrize("later", [("reproduce", "cgdp_*", "sdp-*"), pytest.param((), marks=pytest.mark.soak)])
 def test_the_committed_results_follow_from_the_committed_episodes(later: tuple[str, ...], tmp_path: Path) -> None:
     copytree(RESULTS, tmp_path, ignore=ignore_patterns(*later), dirs_exist_ok=True)
-    assert [str(one) for one in published.check(tmp_path)] == []
+    assert [str(difference) for difference in published.check(tmp_path)] == []
 
 
 @pytest.mark.slow
 def test_the_committed_results_are_as_they_were_anchored() -> None:
-    assert [str(one) for one in anchors.check(RESULTS)] == []
+    assert [str(difference) for difference in anchors.check(RESULTS)] == []
     assert all(entry["how"] and entry["commit"] for entry in anchors.read(RESULTS))

@@ -87,21 +87,21 @@ def test_where_tape_loses_the_summary_reports_it(tmp_path: Path) -> None:
     def worst(method: str, level: int, repeat: int) -> bool:
         return not method.startswith("TAPE") and (method != "ReAct" or level == 0)
 
-    found = measured("sokoban", tmp_path / "run", worst, levels=8)
-    sentence = in_words(found, find("sokoban").pairs(found))[0]
+    result = measured("sokoban", tmp_path / "run", worst, levels=8)
+    sentence = in_words(result, find("sokoban").pairs(result))[0]
     assert sentence.startswith(f"{EASY}, `nano-750`: {TAPE.label} is ")
     assert "**below** open-loop plan -1.00 (-1.00 to -0.68)" in sentence
     assert "Best-of-4 ReAct -1.00 (-1.00 to -0.68)" in sentence
     assert "not significantly different from ReAct -0.12" in sentence
     assert "above" not in sentence
-    assert sentence in markdown("x", sections_of(find("sokoban"), found))
+    assert sentence in markdown("x", sections_of(find("sokoban"), result))
 
 
 def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
-    file, found = tmp_path / "list.json", measured("headline", tmp_path / "run", best)
-    first = register.entry(found)
+    file, result = tmp_path / "list.json", measured("headline", tmp_path / "run", best)
+    first = register.entry(result)
     assert (first["study"], first["sets"], first["complete"]) == ("headline", [HARD], True)
-    assert (first["engine"], first["source"]) == (register.ENGINE, found.directory.versions()["sources"])
+    assert (first["engine"], first["source"]) == (register.ENGINE, result.directory.versions()["sources"])
     assert first["solved"][f"{HARD} / nano-750 / {TAPE.label}"] == [6, 6]
     register.add(file, first)
     register.add(file, first)

@@ -29,12 +29,15 @@ def options(limit: int = 1) -> Options:
 
 
 def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
-    found = memory.configurations("dev", options(), domains=("locomo",))
-    names = {split(one.name)[2] for one in found}
+    configurations = memory.configurations("dev", options(), domains=("locomo",))
+    names = {split(configuration.name)[2] for configuration in configurations}
     assert {name.split(", ")[0] for name in names} == {*HARNESSES.values()}
     assert len(names) == 3 * 4 + 3 + 2, "Iter-RetGen has no newest observation, CGDP a belief alone"
-    assert {CgdpSettings.of(one.spec.config).context_tokens for one in found} == {256, None}
-    assert all("own corpus" in one.name for one in found)
+    assert {CgdpSettings.of(configuration.spec.config).context_tokens for configuration in configurations} == {
+        256,
+        None,
+    }
+    assert all("own corpus" in configuration.name for configuration in configurations)
 
 
 @pytest.mark.slow
@@ -47,17 +50,17 @@ def test_conditions_are_compared_and_published(tmp_path: Path) -> None:
         measured = play(experiment, options(2), tmp_path / "run", pool, quiet=True, listed=tmp_path / "list.json")
     publish(experiment, measured, tmp_path / "results")
     assert check(tmp_path / "results") == []
-    found = {
+    blocks_by_title = {
         section.title: block
         for section in sections_of(experiment, measured)
         for block in section.blocks
         if isinstance(block, Table)
     }
-    rows = found["All domains together"].rows
+    rows = blocks_by_title["All domains together"].rows
     assert len(rows) == 2 * 6  # windows, pairs of conditions
     assert {row[0] for row in rows} == {"window 340", "no window"}
     assert {row[4] for row in rows} == {"2"}
-    assert len(found["Conditions (tables 3, 10, 14)"].rows) == 2 * 4
+    assert len(blocks_by_title["Conditions (tables 3, 10, 14)"].rows) == 2 * 4
 
 
 @pytest.mark.parametrize(

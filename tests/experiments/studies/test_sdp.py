@@ -20,8 +20,16 @@ def options(limit: int = 1) -> Options:
 
 def test_all_methods_of_a_setting_meet_the_same_tasks_and_seeds() -> None:
     configurations = sdp.configurations([TRIPS], None, options(3))
-    assert len({tuple(task.digest for task in one.tasks) for one in configurations}) == 1
-    assert len({(one.spec.seed, one.spec.repeats, one.spec.model) for one in configurations}) == 1
+    assert len({tuple(task.digest for task in configuration.tasks) for configuration in configurations}) == 1
+    assert (
+        len(
+            {
+                (configuration.spec.seed, configuration.spec.repeats, configuration.spec.model)
+                for configuration in configurations
+            }
+        )
+        == 1
+    )
 
 
 @pytest.mark.slow

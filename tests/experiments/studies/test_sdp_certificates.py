@@ -42,13 +42,15 @@ def test_false_certificates_are_counted_where_they_are(run: RunDirectory) -> Non
         return [check for check in checks if check["truth"] and check["how"] == "deterministic"]
 
     every = certificates.collect(Measured.read(run.path))[0]["easy / nano-750 / SDP"]
-    first = next(one for one in every if true_checks(one.model_dump(mode="json")))
-    rest = [one for one in every if one is not first]
+    first = next(trajectory for trajectory in every if true_checks(trajectory.model_dump(mode="json")))
+    rest = [trajectory for trajectory in every if trajectory is not first]
     made = first.model_dump(mode="json")
     true_checks(made)[0].update(how="completion", truth=False)
     spoilt = {"a": [CertifiedTrajectory.model_validate(made)], "b": rest}
     findings = {"a": Counter(findings=2), "b": Counter()}
-    before, table = (certificates.certificates(one, findings) for one in ({"a": [first], "b": rest}, spoilt))
+    before, table = (
+        certificates.certificates(trajectories, findings) for trajectories in ({"a": [first], "b": rest}, spoilt)
+    )
     column = table.head.index("others") + 1
     assert int(table.rows[0][column]) == int(before.rows[0][column]) + 1
     assert table.rows[0][-1] == "2"

@@ -102,7 +102,7 @@ TAMPER: dict[str, Tamper] = {
     "flip_verdict": (_checks, lambda check, _: check.update(holds=not check["holds"])),
     "swap_certified": (
         lambda r: [m["before"]["certified"] for m in r["moves"] if len(m["before"]["certified"]) > 1],
-        lambda one, _: one.reverse(),
+        lambda item, _: item.reverse(),
     ),
     "lose_certified": (_moves(lambda m: m["after"]["certified"]), lambda m, _: m["after"]["certified"].pop(0)),
     # One that changed nothing but the step and prepared nothing else cannot be missed, so only others are dropped.
@@ -111,7 +111,7 @@ TAMPER: dict[str, Tamper] = {
     "change_action": (_moves(lambda m: m["action"] is not None), lambda m, _: m.update(action=m["action"] + "!")),
     "reorder_chain": (
         lambda r: [plan["targets"] for plan in r["plans"] if len(plan["targets"]) > 1],
-        lambda one, _: one.reverse(),
+        lambda item, _: item.reverse(),
     ),
     # One that a limit cut short before any attempt may be missing.
     "lose_chain": (_places("plans", lambda r, i: r["plans"][i]["after"] < len(r["moves"])), _drop),
@@ -149,9 +149,9 @@ def _certify_by(record: Record, how: str) -> bool:
 def test_tampering_is_found_even_with_a_new_seal(tamper: str, made: CertifiedTrajectory, data: st.DataObject) -> None:
     record = made.model_dump(mode="json")
     places, change = TAMPER[tamper]
-    if not (found := places(record)):
+    if not (result := places(record)):
         return
-    change(found[data.draw(st.integers(0, len(found) - 1))], data.draw)
+    change(result[data.draw(st.integers(0, len(result) - 1))], data.draw)
     assert "seal" in {finding.rule for finding in revalidate(CertifiedTrajectory.model_validate(record))}
     assert rules(record)
 
@@ -202,8 +202,8 @@ def test_caps_that_were_not_kept_are_found() -> None:
             cases.append(("attempts", 1, {"caps", "history"}))
         for name, cap, rules in cases:
             ending = made.ending.model_copy(update={"caps": made.ending.caps.model_copy(update={name: cap})})
-            found = {f.rule for f in revalidate(made.model_copy(update={"ending": ending}).sealed())}
-            assert found & rules
+            all_rules = {f.rule for f in revalidate(made.model_copy(update={"ending": ending}).sealed())}
+            assert all_rules & rules
             tried += 1
     assert tried > 50
 
@@ -266,11 +266,11 @@ def test_the_worked_example_is_valid_and_its_model_verdict_is_counted_apart() ->
 
 
 def test_facts_that_are_not_asked_for_or_contradict_another_are_found() -> None:
-    for facts, found in (
+    for facts, texts in (
         ([["a", True], ["a", True]], set()),
         ([["a", True], ["a", False]], {"fact"}),
         ([["a", True], ["z", True]], {"fact"}),
     ):
         record = WORKED.model_dump(mode="json")
         record["moves"][1]["judged"][0]["check"]["facts"] = facts
-        assert rules(record) == found
+        assert rules(record) == texts

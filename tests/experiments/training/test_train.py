@@ -61,13 +61,13 @@ def test_a_short_training_writes_a_folder_that_speaks_the_format_of_its_family(
 def test_the_family_is_shipped_small_and_of_rising_ability() -> None:
     family = ("nano", "mini", "base")
     assert [size for size in sizes() if size in family] == list(family)
-    found = {}
+    mapping = {}
     for name in ("nano-750", *family):
         file = checkpoint_folder(name) / "model.safetensors"
         assert file.stat().st_size == card(name)["bytes"] <= 8_000_000
         model = LlamaForCausalLM.from_pretrained(file.parent)
-        found[name] = accuracy(model.float(), SOKOBAN, name.partition("-")[0], 1)
+        mapping[name] = accuracy(model.float(), SOKOBAN, name.partition("-")[0], 1)
     roles = ("<act>", "<left>", "<next>", "<plan>", "<score>")
-    assert {tuple(found[name]) for name in found} == {roles}
-    assert all(found[name]["<next>"]["accuracy"] > 0.9 < found[name]["<score>"]["accuracy"] for name in family)
-    assert all(found["nano-750"][role]["accuracy"] < found["mini"][role]["accuracy"] for role in roles)
+    assert {tuple(mapping[name]) for name in mapping} == {roles}
+    assert all(mapping[name]["<next>"]["accuracy"] > 0.9 < mapping[name]["<score>"]["accuracy"] for name in family)
+    assert all(mapping["nano-750"][role]["accuracy"] < mapping["mini"][role]["accuracy"] for role in roles)

@@ -81,40 +81,40 @@ def is_endless(task: Task, circle: tuple[int, ...]) -> None:
             assert not any(problem.node_use[node, k] for node in nodes)
 
 
-def is_honest(task: Task, found: Found, truth: Truth) -> None:
+def is_honest(task: Task, result: Found, truth: Truth) -> None:
     """All that is said of the paths found, and of those that were not, is so, however the search ended."""
-    costs = [cost_of(task.problem, path) for path in found.paths]
-    assert len(set(found.paths)) == len(found.paths) <= task.wanted
+    costs = [cost_of(task.problem, path) for path in result.paths]
+    assert len(set(result.paths)) == len(result.paths) <= task.wanted
     assert costs == sorted(costs)
-    for path in found.paths:
+    for path in result.paths:
         is_within_the_limits(task, path)
     missed = [*truth.costs, *(() if truth.following is None else (truth.following,))]
     for cost in costs:  # the ones found are among the paths there are; if they are among the best, strike them off
         if cost in missed:
             missed.remove(cost)
-    if found.bound is not None and missed:
-        assert bound_of(task.problem, found) <= missed[0]
+    if result.bound is not None and missed:
+        assert bound_of(task.problem, result) <= missed[0]
 
 
-def bound_of(problem: RcspProblem, found: Found) -> Fraction:
+def bound_of(problem: RcspProblem, result: Found) -> Fraction:
     """The bound in the problem's own units."""
-    assert found.bound is not None
-    return Fraction(found.bound) / fold(problem).cost_unit + exact(problem.node_cost[problem.source].item())
+    assert result.bound is not None
+    return Fraction(result.bound) / fold(problem).cost_unit + exact(problem.node_cost[problem.source].item())
 
 
 def agrees(search: ModuleType, task: Task, truth: Truth, threads: int = 1) -> Found:
     """A search, given all the time it needs, ends as it must, with paths that cost what the best ones cost."""
-    found = asked(search, task, threads)
+    result = asked(search, task, threads)
     if fold(task.problem).hopeless is not None:
         assert truth.ending in {Ending.INFEASIBLE, Ending.UNREACHABLE}
-        return found
-    assert found.ending is truth.ending
+        return result
+    assert result.ending is truth.ending
     if truth.ending is Ending.UNBOUNDED:
-        is_endless(task, found.paths[0])
-        return found
-    assert tuple(cost_of(task.problem, path) for path in found.paths) == truth.costs
-    is_honest(task, found, truth)
-    return found
+        is_endless(task, result.paths[0])
+        return result
+    assert tuple(cost_of(task.problem, path) for path in result.paths) == truth.costs
+    is_honest(task, result, truth)
+    return result
 
 
 def endless() -> Task:

@@ -56,10 +56,10 @@ class _Exact:
 
     def __init__(self, problem: RcspProblem) -> None:
         self.source, self.target = problem.source, problem.target or 0
-        self.node_cost = [exact(one) for one in problem.node_cost.tolist()]
+        self.node_cost = [exact(item) for item in problem.node_cost.tolist()]
         self.node_use = [tuple(map(exact, row)) for row in problem.node_use.tolist()]
-        self.lower = [exact(one) for one in problem.lower]
-        self.upper = [None if one is None else exact(one) for one in problem.upper]
+        self.lower = [exact(item) for item in problem.lower]
+        self.upper = [None if item is None else exact(item) for item in problem.upper]
         self.out: list[list[tuple[int, int, Fraction, tuple[Fraction, ...]]]] = [[] for _ in range(problem.n_nodes)]
         ends = zip(problem.tails.tolist(), problem.heads.tolist(), strict=True)
         for edge, (tail, head) in enumerate(ends):

@@ -65,10 +65,10 @@ def _random_task(rng: random.Random) -> Task:
     if at_nodes and rng.random() < 0.7:
         visits = np.array([[rng.choice([0, 0, 1]) for _ in range(resources)] for _ in range(n)]).reshape(n, resources)
     if quarters > 1:
-        lower, upper = [one / quarters for one in lower], [one and one / quarters for one in upper]
+        lower, upper = [index / quarters for index in lower], [index and index / quarters for index in upper]
     problem = RcspProblem(
         n, [tail for tail, _ in ends], [head for _, head in ends],
-        [one / tenths if tenths > 1 else one for one in cost], amounts / quarters if quarters > 1 else amounts,
+        [index / tenths if tenths > 1 else index for index in cost], amounts / quarters if quarters > 1 else amounts,
         node_cost, visits, lower, upper, source, target,
     )  # fmt: skip
     elementary = rng.random() < (0.8 if min(cost, default=0) < -5 else 0.3)

@@ -117,8 +117,8 @@ def test_the_number_of_threads_changes_no_answer(large: bool) -> None:
     for task in map(large_task, range(3)) if large else several:
         alone = asked(solving, task, threads=1)
         for threads in (2, 4):
-            found = asked(solving, task, threads=threads)
-            assert (found.ending, found.paths, found.bound) == (alone.ending, alone.paths, alone.bound)
+            result = asked(solving, task, threads=threads)
+            assert (result.ending, result.paths, result.bound) == (alone.ending, alone.paths, alone.bound)
 
 
 def large_task(seed: int) -> Task:

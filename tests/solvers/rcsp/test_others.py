@@ -40,13 +40,13 @@ def cost_by_cbc(problem: RcspProblem) -> int | None:
 
     model = pulp.LpProblem(sense=pulp.LpMinimize)
     taken = [model.add_variable(f"x{edge}", cat=pulp.LpBinary) for edge in range(problem.n_edges)]
-    model += pulp.lpSum(cost * one for cost, one in zip(problem.cost.tolist(), taken, strict=True))
+    model += pulp.lpSum(cost * item for cost, item in zip(problem.cost.tolist(), taken, strict=True))
     for node in range(problem.n_nodes):
         away = pulp.lpSum(taken[edge] for edge in np.flatnonzero(problem.tails == node))
         here = pulp.lpSum(taken[edge] for edge in np.flatnonzero(problem.heads == node))
         model += away - here == (node == problem.source) - (node == problem.target)
     for k, (low, high) in enumerate(zip(problem.lower, problem.upper, strict=True)):
-        used = pulp.lpSum(amount * one for amount, one in zip(problem.use[:, k].tolist(), taken, strict=True))
+        used = pulp.lpSum(amount * item for amount, item in zip(problem.use[:, k].tolist(), taken, strict=True))
         model += used <= high
         model += used >= low
     model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
@@ -70,9 +70,9 @@ def cost_by_cspy(problem: RcspProblem) -> int | None:
     return None if search.path is None or search.path[-1] != "Sink" else round(search.total_cost)
 
 
-def same_cost(search: ModuleType, one: Task, expected: int | None) -> None:
-    found = asked(search, one)
-    assert [cost_of(one.problem, path) for path in found.paths] == ([] if expected is None else [expected])
+def same_cost(search: ModuleType, item: Task, expected: int | None) -> None:
+    result = asked(search, item)
+    assert [cost_of(item.problem, path) for path in result.paths] == ([] if expected is None else [expected])
 
 
 @pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
@@ -86,8 +86,8 @@ def same_cost(search: ModuleType, one: Task, expected: int | None) -> None:
 @both
 def test_the_same_costs_as_cbc(search: ModuleType, seeds: range) -> None:
     for seed in seeds:
-        one = task(seed, acyclic=bool(seed % 2))
-        same_cost(search, one, cost_by_cbc(one.problem))
+        item = task(seed, acyclic=bool(seed % 2))
+        same_cost(search, item, cost_by_cbc(item.problem))
 
 
 @pytest.mark.soak
@@ -95,5 +95,5 @@ def test_the_same_costs_as_cbc(search: ModuleType, seeds: range) -> None:
 def test_long_sweep_against_cspy(search: ModuleType) -> None:
     pytest.importorskip("cspy", reason="pip install cspy==1.0.3 (its wheels end at Python 3.11)")
     for seed in range(1000):
-        one = task(2 * seed, acyclic=False)
-        same_cost(search, one, cost_by_cspy(one.problem))
+        item = task(2 * seed, acyclic=False)
+        same_cost(search, item, cost_by_cspy(item.problem))

@@ -46,36 +46,43 @@ class TestLargeNumbers:
     def test_scaled_amounts_change_nothing(self, search: ModuleType, factor: int) -> None:
         for seed in range(60):
             task, truth = small_task(seed)
-            one = task.problem
-            if one.use.dtype.kind == "f" or any(isinstance(limit, float) for limit in one.lower):
+            problem = task.problem
+            if problem.use.dtype.kind == "f" or any(isinstance(limit, float) for limit in problem.lower):
                 continue
             raised = RcspProblem(
-                one.n_nodes, one.tails, one.heads, one.cost, one.use * factor, one.node_cost, one.node_use * factor,
-                [low * factor for low in one.lower],
-                [None if high is None else high * factor + factor // 2 for high in one.upper],
-                one.source, one.target,
-            )  # fmt: skip
+                problem.n_nodes,
+                problem.tails,
+                problem.heads,
+                problem.cost,
+                problem.use * factor,
+                problem.node_cost,
+                problem.node_use * factor,
+                [low * factor for low in problem.lower],
+                [None if high is None else high * factor + factor // 2 for high in problem.upper],
+                problem.source,
+                problem.target,
+            )
             agrees(search, Task(raised, task.wanted, task.elementary), truth)
 
     def test_the_largest_costs(self, search: ModuleType) -> None:
         most = 2**60 // 2048
         edges = [(v, v + 1, most, 1) for v in range(9)] + [(v, v + 1, most - 1, 2) for v in range(9)]
         task = Task(problem(*edges, upper=13, target=9), 1, elementary=False)
-        found = asked(search, task)
-        assert [cost_of(task.problem, path) for path in found.paths] == [9 * most - 4]
-        assert found.bound == 9 * most - 4
+        result = asked(search, task)
+        assert [cost_of(task.problem, path) for path in result.paths] == [9 * most - 4]
+        assert result.bound == 9 * most - 4
 
     def test_a_limit_of_which_a_turn_takes_a_trillionth(
         self, search: ModuleType, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("solvers.memory.MEMORY_CAP", 2**23)
         task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), upper=10**12), 1, elementary=False)
-        found = asked(search, task, deadline=SolveDeadline(1.0))
-        if found.ending is Ending.PROVED:  # by an argument, not by going round
-            assert cost_of(task.problem, found.paths[0]) == 2 - 10**12
+        result = asked(search, task, deadline=SolveDeadline(1.0))
+        if result.ending is Ending.PROVED:  # by an argument, not by going round
+            assert cost_of(task.problem, result.paths[0]) == 2 - 10**12
         else:
-            assert found.ending in {Ending.TOO_LARGE, Ending.OUT_OF_TIME}
-            assert found.bound is None or found.bound <= 2 - 10**12
+            assert result.ending in {Ending.TOO_LARGE, Ending.OUT_OF_TIME}
+            assert result.bound is None or result.bound <= 2 - 10**12
 
 
 class TestTimeLimit:
@@ -84,21 +91,21 @@ class TestTimeLimit:
         for seed in range(120):
             task, truth = small_task(seed)
             for looks in (0, 3, 10, 40, 10**6):
-                found = asked(plain, task, deadline=Countdown(looks))
-                ends.add(found.ending)
-                if found.ending is Ending.OUT_OF_TIME:
-                    is_honest(task, found, truth)
+                result = asked(plain, task, deadline=Countdown(looks))
+                ends.add(result.ending)
+                if result.ending is Ending.OUT_OF_TIME:
+                    is_honest(task, result, truth)
                 elif fold(task.problem).hopeless is None:
-                    assert found.ending is truth.ending
+                    assert result.ending is truth.ending
         assert ends >= {Ending.OUT_OF_TIME, Ending.PROVED, Ending.INFEASIBLE, Ending.UNBOUNDED}
 
     def test_being_stopped_on_the_way_leaves_paths_and_a_bound(self) -> None:
         known, task = set(), replace(medium_task(81), wanted=3)
         best = Truth(Ending.PROVED, tuple(cost_of(task.problem, path) for path in asked(plain, task).paths))
         for looks in (*range(0, 300, 20), *range(110, 140), 10**6):
-            found = asked(plain, task, deadline=Countdown(looks))
-            known.add((found.ending, bool(found.paths), found.bound is not None))
-            is_honest(task, found, best)
+            result = asked(plain, task, deadline=Countdown(looks))
+            known.add((result.ending, bool(result.paths), result.bound is not None))
+            is_honest(task, result, best)
         assert known == {
             (Ending.OUT_OF_TIME, False, False),
             (Ending.OUT_OF_TIME, False, True),
@@ -111,11 +118,11 @@ class TestTimeLimit:
     def test_a_tiny_limit_is_no_proof_of_anything(self, search: ModuleType, seconds: float) -> None:
         for seed in range(20):
             task, truth = small_task(seed)
-            found = asked(search, task, deadline=SolveDeadline(seconds))
-            if found.ending in {Ending.OUT_OF_TIME, Ending.PROVED}:
-                is_honest(task, found, truth)
+            result = asked(search, task, deadline=SolveDeadline(seconds))
+            if result.ending in {Ending.OUT_OF_TIME, Ending.PROVED}:
+                is_honest(task, result, truth)
             elif fold(task.problem).hopeless is None:
-                assert found.ending is truth.ending
+                assert result.ending is truth.ending
 
 
 # Half a second after it began, the search is deep in it; the signal goes to the process, as a terminal's does.

@@ -104,7 +104,7 @@ def test_long_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monke
 WORDS = st.sampled_from(["0", "1", "2", "3", "-1", "2.5", "nan", "1e400", "a", "p", "sp", "c", "9" * 30, "x", "\xff"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=12).map("\n".join)
 CHANGED = st.tuples(st.just(SMALL), st.integers(0, 200), st.integers(0, 3), WORDS).map(
-    lambda one: one[0][: one[1]] + one[3] + one[0][one[1] + one[2] :]
+    lambda pair: pair[0][: pair[1]] + pair[3] + pair[0][pair[1] + pair[2] :]
 )
 
 
@@ -127,11 +127,11 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, data:
     edges = data.draw(st.lists(st.tuples(ends, ends, st.floats(-1e6, 1e6), row), min_size=m, max_size=m))
     rows = [[n, m, k], lower, upper, *nodes, *([t, h, c, *u] for t, h, c, u in edges)]
     path = tmp_path_factory.mktemp("written") / "problem.txt"
-    path.write_text("\n".join(" ".join(map(repr, one)) for one in rows))
+    path.write_text("\n".join(" ".join(map(repr, item)) for item in rows))
     problem = read_rcsp(path)
     assert (problem.n_nodes, list(problem.lower), list(problem.upper)) == (n, lower, upper)
     assert problem.node_use.tolist() == nodes
     assert problem.use.tolist() == [use for _, _, _, use in edges]
-    assert [tuple(one) for one in zip(problem.tails + 1, problem.heads + 1, problem.cost, strict=True)] == [
+    assert [tuple(pair) for pair in zip(problem.tails + 1, problem.heads + 1, problem.cost, strict=True)] == [
         (tail, head, cost) for tail, head, cost, _ in edges
     ]

@@ -24,9 +24,9 @@ def _search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("solvers.compiled.AVAILABLE", False)
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, found: Found) -> None:
+def answering(monkeypatch: pytest.MonkeyPatch, result: Found) -> None:
     """Every search answers this."""
-    monkeypatch.setattr(solving, "search", lambda *_: found)
+    monkeypatch.setattr(solving, "search", lambda *_: result)
 
 
 def commute() -> nx.DiGraph:
@@ -58,7 +58,7 @@ def test_parallel_edges_have_keys() -> None:
     path = shortest_path(graph, "a", "c", {"time": 5})
     assert path.edges == (("a", "b", "fast"), ("b", "c", 0))
     both = shortest_paths(graph, "a", "c", {"time": 10}, k=9)
-    assert [one.cost for one in both] == [2, 5]
+    assert [item.cost for item in both] == [2, 5]
     assert (both.status, both.message) == ("OPTIMAL", "there are no more")
     assert both[0] == both.paths[0]
     assert both[1:] == both.paths[1:]
@@ -74,12 +74,12 @@ def graphs(rng: random.Random) -> Iterator[tuple[Any, Any, Any]]:
 
     edges = sorted((rng.randrange(n), rng.randrange(n)) for _ in range(m))
     attributes = [{"cost": amount(least), "time": amount(1), "load": amount(0)} for _ in edges]
-    listed = [(tail, head, one) for (tail, head), one in zip(edges, attributes, strict=True)]
+    listed = [(tail, head, attribute) for (tail, head), attribute in zip(edges, attributes, strict=True)]
     graph = nx.MultiDiGraph()
     graph.add_nodes_from(range(n))
     graph.add_edges_from(listed)
-    cost = [one["cost"] for one in attributes]
-    use = np.array([[one["time"], one["load"]] for one in attributes]).reshape(m, 2)
+    cost = [attribute["cost"] for attribute in attributes]
+    use = np.array([[attribute["time"], attribute["load"]] for attribute in attributes]).reshape(m, 2)
     heads = [head for _, head in edges]
     names = ["time", "load"]
     yield graph, 0, n - 1
@@ -114,7 +114,7 @@ def test_a_circle_that_gains() -> None:
     with pytest.raises(EndlessError, match="it costs less than nothing, and nothing that it uses has an upper limit"):
         shortest_path(edges, "a", "c", {"t": (2, None)})
     with pytest.raises(EndlessError, match="it gains") as error:
-        shortest_path([(a, b, {"cost": -one["cost"]}) for a, b, one in edges], "a", "c", maximise=True)
+        shortest_path([(a, b, {"cost": -numbers["cost"]}) for a, b, numbers in edges], "a", "c", maximise=True)
     assert sorted(error.value.circle) == [0, 1]
     assert shortest_path(edges, "a", "c", {"t": None}, elementary=True).cost == 0
 
@@ -127,9 +127,9 @@ def test_the_empty_path() -> None:
 def test_the_k_best_differ_from_fewer() -> None:
     graph = commute()
     some = shortest_paths(graph, "home", "office", {"time": None}, k=2, cost="usd")
-    assert ([one.cost for one in some], some.status, some.message) == ([3, 5.5], "OPTIMAL", "")
+    assert ([path.cost for path in some], some.status, some.message) == ([3, 5.5], "OPTIMAL", "")
     worst = shortest_paths(graph, "home", "office", {"time": None}, k=2, cost="usd", maximise=True)
-    assert [one.cost for one in worst] == [24, 5.5]
+    assert [path.cost for path in worst] == [24, 5.5]
     none = shortest_paths(graph, "office", "home", k=2, cost="usd")
     assert (none.status, len(none), none.explanation is not None) == ("INFEASIBLE", 0, True)
     for wrong in (0, -1, True, 1.5, "2"):

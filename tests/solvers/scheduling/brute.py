@@ -41,8 +41,8 @@ def best(problem: ScheduleProblem) -> Key | None:
     """What is aimed at, value, shares, end and places of the best plan, the more the better; None if none fits."""
     keys = []
     for chosen in itertools.product(*(range(len(row)) for row in problem.steps)):
-        taken = [row[one] for row, one in zip(problem.steps, chosen, strict=True)]
-        used = [sum(one.use[k] for one in taken) for k in range(len(problem.budgets))]
+        taken = [row[index] for row, index in zip(problem.steps, chosen, strict=True)]
+        used = [sum(variant.use[k] for variant in taken) for k in range(len(problem.budgets))]
         if any(b is not None and u > b for u, b in zip(used, problem.budgets, strict=True)):
             continue
         end = min(ends(problem, taken))
@@ -53,11 +53,11 @@ def best(problem: ScheduleProblem) -> Key | None:
 
 def key(problem: ScheduleProblem, chosen: tuple[int, ...], end: int) -> Key:
     """The ranks of a plan."""
-    taken = [row[one] for row, one in zip(problem.steps, chosen, strict=True)]
-    shares = sum(Fraction(sum(one.use[k] for one in taken), b) for k, b in enumerate(problem.budgets) if b)
-    aimed = -sum(one.use[problem.aim] for one in taken) if isinstance(problem.aim, int) else 0
+    taken = [row[index] for row, index in zip(problem.steps, chosen, strict=True)]
+    shares = sum(Fraction(sum(variant.use[k] for variant in taken), b) for k, b in enumerate(problem.budgets) if b)
+    aimed = -sum(variant.use[problem.aim] for variant in taken) if isinstance(problem.aim, int) else 0
     first = -end if problem.aim == "time" else aimed
-    return first, sum(one.value for one in taken), -shares, -end, -sum(chosen)
+    return first, sum(variant.value for variant in taken), -shares, -end, -sum(chosen)
 
 
 def ends(problem: ScheduleProblem, taken: list[Variant]) -> Iterator[int]:
@@ -67,9 +67,9 @@ def ends(problem: ScheduleProblem, taken: list[Variant]) -> Iterator[int]:
     for order in orders:
         done: dict[int, tuple[int, int]] = {}
         for step in order:
-            if not all(one in done for one in problem.after[step]):
+            if not all(index in done for index in problem.after[step]):
                 break
-            ready = max((done[one][1] for one in problem.after[step]), default=0)
+            ready = max((done[index][1] for index in problem.after[step]), default=0)
             at = ready
             while not _free(problem, taken, done, step, at):
                 at += 1
@@ -80,10 +80,10 @@ def ends(problem: ScheduleProblem, taken: list[Variant]) -> Iterator[int]:
 
 def _free(problem: ScheduleProblem, taken: list[Variant], done: dict[int, tuple[int, int]], step: int, at: int) -> bool:
     for now in range(at, at + taken[step].time):
-        there = [one for one, (start, end) in done.items() if start <= now < end]
+        there = [name for name, (start, end) in done.items() if start <= now < end]
         if problem.parallel is not None and len(there) >= problem.parallel:
             return False
         most = problem.at_once.get(taken[step].tool)
-        if most is not None and sum(taken[one].tool == taken[step].tool for one in there) >= most:
+        if most is not None and sum(taken[index].tool == taken[step].tool for index in there) >= most:
             return False
     return True

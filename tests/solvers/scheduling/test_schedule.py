@@ -26,15 +26,15 @@ ortools = pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason
 
 def agrees(problem: ScheduleProblem) -> bool:
     """Whether there is a plan; fails if it is not as good as the best of all."""
-    found, expected = schedule(problem), best(problem)
-    assert not check_schedule(problem, found)
+    result, expected = schedule(problem), best(problem)
+    assert not check_schedule(problem, result)
     if expected is None:
-        assert found.status is Status.INFEASIBLE, (problem, found)
+        assert result.status is Status.INFEASIBLE, (problem, result)
         return False
-    assert found.status is Status.OPTIMAL, (problem, found)
-    assert found.gap == 0
-    assert found.end is not None
-    assert key(problem, found.chosen, found.end) == expected, (problem, found)
+    assert result.status is Status.OPTIMAL, (problem, result)
+    assert result.gap == 0
+    assert result.end is not None
+    assert key(problem, result.chosen, result.end) == expected, (problem, result)
     return True
 
 
@@ -56,7 +56,7 @@ def test_like_brute_force_with_limits_on_calls_at_once() -> None:
 @pytest.mark.parametrize("part", range(20))
 def test_like_brute_force_on_100_000_graphs(part: int) -> None:
     first = 100_000 + 5000 * part
-    found = {
+    numbers = {
         "without limits on calls at once": sweep(range(first, first + 4500)),
         "with limits on calls at once": sweep(range(first + 4500, first + 5000), limits=True),
     }
@@ -65,8 +65,8 @@ def test_like_brute_force_on_100_000_graphs(part: int) -> None:
         held = json.loads(file.read_text()) if part and file.exists() else {}
         for name, counts in held.items():  # the parts before
             for what, count in counts.items():
-                found[name][what] += count
-        file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+                numbers[name][what] += count
+        file.write_text(json.dumps(numbers, indent=1, sort_keys=True) + "\n")
 
 
 @ortools
@@ -74,9 +74,9 @@ def test_like_brute_force_on_100_000_graphs(part: int) -> None:
 @given(st.integers(0, 10**9))
 def test_cp_sat_agrees_with_our_search(seed: int) -> None:
     problem = random_problem(random.Random(seed), steps=8)
-    found = schedule(problem)
+    result = schedule(problem)
     other = solve_by_cp_sat(problem, objective_of_schedule(problem), NEVER)
-    assert (found.status, found.objective) == (other.status, other.objective)
+    assert (result.status, result.objective) == (other.status, other.objective)
     assert not check_schedule(problem, other)
 
 
@@ -89,9 +89,9 @@ CHAIN = ScheduleProblem(
 
 
 def test_what_comes_back() -> None:
-    found = schedule(CHAIN)
-    assert (found.status, found.chosen, found.starts, found.end) == (Status.OPTIMAL, (1, 0, 0), (0, 20, 20), 50)
-    assert (found.value, found.used, bool(found)) == (21, (9,), True)
+    result = schedule(CHAIN)
+    assert (result.status, result.chosen, result.starts, result.end) == (Status.OPTIMAL, (1, 0, 0), (0, 20, 20), 50)
+    assert (result.value, result.used, bool(result)) == (21, (9,), True)
     assert schedule(replace(CHAIN, aim="time")).end == 15
     assert schedule(replace(CHAIN, aim=0)).used == (6,)
     assert schedule(replace(CHAIN, deadline=14)).status is Status.INFEASIBLE
@@ -118,9 +118,9 @@ def test_limits_on_calls_at_once() -> None:
     ],
 )  # fmt: skip
 def test_the_check_sees_what_is_wrong(wrong: dict[str, object]) -> None:
-    found = schedule(CHAIN)
-    assert check_schedule(CHAIN, found) == []
-    assert check_schedule(CHAIN, replace(found, **wrong))  # type: ignore[arg-type]
+    result = schedule(CHAIN)
+    assert check_schedule(CHAIN, result) == []
+    assert check_schedule(CHAIN, replace(result, **wrong))  # type: ignore[arg-type]
 
 
 def test_the_check_counts_calls_at_once() -> None:

@@ -66,7 +66,7 @@ class Collector:
 
 def values(attributes: Any) -> dict[str, Any]:
     """Attributes of the protocol as plain values."""
-    return {one.key: value(one.value) for one in attributes}
+    return {attribute.key: value(attribute.value) for attribute in attributes}
 
 
 def value(held: Any) -> Any:

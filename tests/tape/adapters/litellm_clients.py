@@ -34,7 +34,7 @@ def openai_sdk(url: str, session: str) -> list[Any]:
         return client.chat.completions.create(messages=[{"role": "user", "content": text}], **asked)
 
     plain = ask("hello tokens=5").choices[0].message.content
-    stream = "".join(one.choices[0].delta.content or "" for one in ask("hello tokens=5", stream=True))
+    stream = "".join(item.choices[0].delta.content or "" for item in ask("hello tokens=5", stream=True))
     tool = {"type": "function", "function": {"name": "search", "parameters": TOOL}}
     called = ask("tool=1", tools=[tool]).choices[0].message.tool_calls[0].function.name
     try:
@@ -54,13 +54,13 @@ def openai_responses(url: str, session: str) -> list[Any]:
         return client.responses.create(**{"model": "small", "max_output_tokens": 50, "input": text, **more})
 
     plain = ask("hello tokens=5").output_text
-    events = [one for one in ask("hello tokens=5", stream=True) if one.type == "response.output_text.delta"]
+    events = [item for item in ask("hello tokens=5", stream=True) if item.type == "response.output_text.delta"]
     tool = {"type": "function", "name": "search", "parameters": TOOL}
     called = ask("tool=1", tools=[tool]).output[0].name
     try:
         ask(TOO_MUCH, model="big")
     except openai.APIStatusError as error:
-        return [len(plain), len("".join(one.delta for one in events)), called, error_of(error)]
+        return [len(plain), len("".join(event.delta for event in events)), called, error_of(error)]
     return []
 
 
@@ -94,7 +94,7 @@ def langchain(url: str, session: str) -> list[Any]:
         return ChatOpenAI(model=name, base_url=f"{url}/v1", api_key=KEY, max_tokens=50, default_headers=headers)
 
     plain = model("small").invoke("hello tokens=5").content
-    stream = "".join(str(one.content) for one in model("small").stream("hello tokens=5"))
+    stream = "".join(str(item.content) for item in model("small").stream("hello tokens=5"))
     tool = {"title": "search", "description": "Search.", **TOOL}
     called = model("small").bind_tools([tool]).invoke("tool=1").tool_calls[0]["name"]
     try:
@@ -181,8 +181,8 @@ def curl(url: str, session: str) -> list[Any]:
         return subprocess.run(command, input=json.dumps(body), capture_output=True, text=True, check=True).stdout
 
     plain = json.loads(ask("hello tokens=5").rpartition("\n")[0])["choices"][0]["message"]["content"]
-    lines = [one[6:] for one in ask("hello tokens=5", stream=True).splitlines() if one.startswith("data: {")]
-    stream = "".join(json.loads(one)["choices"][0]["delta"].get("content") or "" for one in lines)
+    lines = [line[6:] for line in ask("hello tokens=5", stream=True).splitlines() if line.startswith("data: {")]
+    stream = "".join(json.loads(line)["choices"][0]["delta"].get("content") or "" for line in lines)
     tool = {"type": "function", "function": {"name": "search", "parameters": TOOL}}
     whole = json.loads(ask("tool=1", tools=[tool]).rpartition("\n")[0])
     called = whole["choices"][0]["message"]["tool_calls"][0]["function"]["name"]
@@ -198,8 +198,17 @@ def javascript(url: str, session: str) -> list[Any]:
 
 
 CLIENTS = {
-    one.__name__: one
-    for one in (openai_sdk, openai_responses, anthropic_sdk, langchain, pydantic_ai, openai_agents, javascript, curl)
+    responses.__name__: responses
+    for responses in (
+        openai_sdk,
+        openai_responses,
+        anthropic_sdk,
+        langchain,
+        pydantic_ai,
+        openai_agents,
+        javascript,
+        curl,
+    )
 }
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ class Router:
         ]
 
     def get_model_list(self, model_name: str | None = None, team_id: str | None = None) -> list[dict[str, Any]]:
-        return [one for one in self._models if model_name in (None, one["model_name"])]
+        return [model for model in self._models if model_name in (None, model["model_name"])]
 
     def get_model_names(self) -> list[str]:
-        return [str(one["model_name"]) for one in self._models]
+        return [str(model["model_name"]) for model in self._models]

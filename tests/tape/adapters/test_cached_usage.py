@@ -19,7 +19,7 @@ class Recorded:
         self.seen: tuple[Any, ...] = ()
 
     def used(self, prompt: Any, completion: Any, **more: Any) -> None:
-        self.seen = (prompt, completion, *(more.get(one) for one in ("cached", "written", "written_1h", "model")))
+        self.seen = (prompt, completion, *(more.get(name) for name in ("cached", "written", "written_1h", "model")))
 
 
 def of_langchain(charge: Any) -> None:

@@ -126,8 +126,8 @@ def test_copies_of_a_program_spend_the_same_budget() -> None:
     truth, guard = truth_of(*[ANSWER] * 9), guard_of("calls=3, usd=1")
     program = dspy.ChainOfThought("question -> answer")
     program.set_lm(lm_of(ScriptedEngine(truth), guard))
-    for one in (program, program.deepcopy(), program.deepcopy().deepcopy()):
-        assert one(question="go").answer == "done"
+    for item in (program, program.deepcopy(), program.deepcopy().deepcopy()):
+        assert item(question="go").answer == "done"
     with pytest.raises(Exception, match="calls of the guard ledger"):
         program.deepcopy()(question="go")
     exactly(guard, truth)

@@ -89,10 +89,10 @@ def scenario(name: str, seed: int) -> dict[str, int]:
 @pytest.mark.parametrize("scenarios", [4, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_overspent_whatever_happens(name: str, scenarios: int) -> None:
-    found = Counter[str]()
+    counts = Counter[str]()
     for seed in range(scenarios):
-        found.update(scenario(name, seed))
-    assert found["calls"] > 4
-    assert found["steps"] > 0
-    figures = {"scenarios": scenarios, "model calls": found["calls"], "tool calls": found["steps"], "above a cap": 0}
+        counts.update(scenario(name, seed))
+    assert counts["calls"] > 4
+    assert counts["steps"] > 0
+    figures = {"scenarios": scenarios, "model calls": counts["calls"], "tool calls": counts["steps"], "above a cap": 0}
     record(f"guard_{name.replace(':', '_')}", figures)

@@ -300,7 +300,7 @@ SLOW_CLIENTS = [("smolagents", "litellm"), ("smolagents", "router"), ("dspy", "l
 
 @some(
     ("driver", "kind"),
-    [*CLIENTS, *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW_CLIENTS)],
+    [*CLIENTS, *(pytest.param(*client, marks=pytest.mark.slow) for client in SLOW_CLIENTS)],
     indirect=["driver"],
 )
 def test_clients_of_providers_do_not_retry_behind_the_guard(driver: Driver, kind: str) -> None:
@@ -310,4 +310,4 @@ def test_clients_of_providers_do_not_retry_behind_the_guard(driver: Driver, kind
             asyncio.run(driver.client(kind, endpoint.url, guard))
         [body] = endpoint.bodies
     assert guard.ledger.used["calls"] == 1
-    assert 20 in (body.get(one) for one in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+    assert 20 in (body.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))

@@ -35,7 +35,7 @@ def quick(times: int = 1) -> Turn:
 
 def samples(solver: Agent | Solver, model: Model, log_dir: Path, number: int = 1) -> list[EvalSample]:
     """The samples of an evaluation without scores."""
-    task = Task(dataset=[Sample(input="go", id=one) for one in range(number)], solver=solver)
+    task = Task(dataset=[Sample(input="go", id=index) for index in range(number)], solver=solver)
     [log] = evaluate(task, model=model, display="none", log_dir=str(log_dir), score=False)
     assert log.status == "success", log.error
     return log.samples or []

@@ -69,9 +69,9 @@ def test_several_completions_are_paid_for_and_plain_models_refused() -> None:
     asked = {"callbacks": [GuardCallback(guard)]}
     model = ScriptedModel(truth=truth_of(Turn("One.", reports=False), Turn("Three.", reports=False)))
     model.bind(max_tokens=100).invoke("Where?", asked)
-    one = guard.ledger.used["tokens"] or 0
+    use = guard.ledger.used["tokens"] or 0
     model.bind(max_tokens=100, n=3).invoke("Where?", asked)
-    assert (guard.ledger.used["tokens"] or 0) - one >= one + 200
+    assert (guard.ledger.used["tokens"] or 0) - use >= use + 200
     with pytest.raises(ConfigError, match="use a chat model"):
         FakeListLLM(responses=["Never."]).invoke("Where?", asked)
 
@@ -103,15 +103,15 @@ class Search(TypedDict, total=False):
 
 def test_a_node_plans_and_a_graph_follows() -> None:
     truth, guard = truth_of(), guard_of("usd=0.06")
-    by_name = {one.name: one for one in tools_of(truth)}
+    by_name = {item.name: item for item in tools_of(truth)}
 
     def follow(state: Search) -> Search:
-        found = []
+        result = []
         for step in state["plan"]["plan"]:
             with guard.tool(step["tool"], {"query": "a"}) as charge:
-                found.append(by_name[step["tool"]].invoke({"query": "a"}))
-                charge.answered(found[-1])
-        return {"found": found}
+                result.append(by_name[step["tool"]].invoke({"query": "a"}))
+                charge.answered(result[-1])
+        return {"found": result}
 
     graph = StateGraph(Search)
     graph.add_node("plan", plan_node(guard))

@@ -64,15 +64,15 @@ class Proxy:
         while self.budget._ending:
             pass
         store = open_store(self.ledger)
-        found = list(store.history())[::-1]
+        records = list(store.history())[::-1]
         store.close()
-        return found
+        return records
 
     def tokens(self) -> list[Any]:
         """What is booked for each, or that it is the worst case, or that it is held."""
         return [
-            "held" if one.state == "held" else "worst" if one.spent == one.worst else one.spent.get("tokens") or 0
-            for one in self.holds()
+            "held" if hold.state == "held" else "worst" if hold.spent == hold.worst else hold.spent.get("tokens") or 0
+            for hold in self.holds()
         ]
 
 
@@ -190,14 +190,14 @@ def test_a_stream_is_settled_at_its_end_and_its_usage_is_kept_from_who_has_not_a
         data = await proxy.begin(stream=True, **body)
         assert data["stream_options"]["include_usage"]
         await proxy.send(data)
-        found = 0
+        index = 0
         passed = proxy.budget.async_post_call_streaming_iterator_hook(KEY, stream(), data)
         async for _ in passed:
-            found += 1
-            if found == reads:
+            index += 1
+            if index == reads:
                 await passed.aclose()
                 break
-        return found
+        return index
 
     assert asyncio.run(work(reads=9)) == 2
     assert asyncio.run(work(reads=9, stream_options={"include_usage": True})) == 3
@@ -246,7 +246,7 @@ def test_what_has_just_ended_gives_room(proxy: Proxy) -> None:
     for _ in range(3):
         asyncio.run(work())
     assert proxy.tokens() == [25, 25, 25]
-    assert {one.worst["tokens"] for one in proxy.holds()} == {proxy.holds()[0].worst["tokens"]}
+    assert {hold.worst["tokens"] for hold in proxy.holds()} == {proxy.holds()[0].worst["tokens"]}
 
 
 def test_another_time_and_another_model_are_paid_for(proxy: Proxy) -> None:
@@ -272,7 +272,7 @@ def test_another_time_and_another_model_are_paid_for(proxy: Proxy) -> None:
     asyncio.run(elsewhere())
     asyncio.run(within())
     assert proxy.tokens() == ["worst", 25, 0, 21, 25]
-    assert [one.name for one in proxy.holds()][2:4] == ["openai/cheap", "openai/dear"]
+    assert [hold.name for hold in proxy.holds()][2:4] == ["openai/cheap", "openai/dear"]
 
 
 def test_what_nobody_has_paid_for_is_not_sent(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,21 +62,21 @@ class Trial(NamedTuple):
         store = open_store(f"file://{self.ledger}")
         try:
             for _ in range(200):
-                found = [one for one in store.history(most=10_000) if one.scope.endswith(f"/{session}")]
-                if all(one.state != "held" for one in found):
+                records = [record for record in store.history(most=10_000) if record.scope.endswith(f"/{session}")]
+                if all(record.state != "held" for record in records):
                     break
                 time.sleep(0.1)
-            assert all(one.state != "held" for one in found), found
-            return found[::-1]
+            assert all(record.state != "held" for record in records), records
+            return records[::-1]
         finally:
             store.close()
 
     def tokens(self, session: str) -> list[str | int | None]:
         """What is booked for each call of a session: tokens, or that it is the worst case."""
-        found = list[str | int | None]()
-        for one in self.ended(session):
-            found.append("worst" if one.spent == one.worst else one.spent.get("tokens") or 0)
-        return found
+        texts = list[str | int | None]()
+        for record in self.ended(session):
+            texts.append("worst" if record.spent == record.worst else record.spent.get("tokens") or 0)
+        return texts
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +134,8 @@ def test_clients_pay_and_take_a_refusal_for_an_error(
     assert sum("402 Payment Required" in line for line in asked) == 1, "it was not tried again"
     seen = trial.seen()
     assert len(seen) == len(asked) - 1
-    assert all(one["limit"] == 50 for one in seen)
-    assert trial.tokens(f"client-{name}") == [PROMPT + one["written"] for one in seen]
+    assert all(mapping["limit"] == 50 for mapping in seen)
+    assert trial.tokens(f"client-{name}") == [PROMPT + mapping["written"] for mapping in seen]
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
@@ -217,8 +217,8 @@ def test_an_interface_that_a_provider_lacks_is_paid_for_once(
 def test_a_fallback_is_paid_for(trial: Trial) -> None:
     trial.seen()
     trial.ask("status=500", "fallback", fallbacks=["claude"], num_retries=0)
-    assert [one["path"] for one in trial.seen()] == ["chat/completions", "messages"]
-    assert [one.name for one in trial.ended("fallback")] == ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"]
+    assert [mapping["path"] for mapping in trial.seen()] == ["chat/completions", "messages"]
+    assert [record.name for record in trial.ended("fallback")] == ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"]
 
 
 @pytest.mark.parametrize(

@@ -59,20 +59,20 @@ def lies_well(operations: list[Operation]) -> None:
 
 
 def shape(operations: list[Operation]) -> list[tuple[str, str]]:
-    return [(one.kind, one.parent.kind if one.parent else "") for one in operations]
+    return [(operation.kind, operation.parent.kind if operation.parent else "") for operation in operations]
 
 
 def test_an_episode_made_by_hand() -> None:
-    found = operations_of(episode())
-    lies_well(found)
-    assert shape(found) == [
+    operations = operations_of(episode())
+    lies_well(operations)
+    assert shape(operations) == [
         ("model", "plan"), ("plan", "agent"), ("model", "agent"), ("tool", "agent"),
         ("model", "plan"), ("plan", "agent"), ("tool", "agent"), ("agent", ""),
     ]  # fmt: skip
-    assert [type(event).__name__ for _, event in found[3].events] == [
+    assert [type(event).__name__ for _, event in operations[3].events] == [
         "LedgerEvent", "LedgerEvent", "ActedEvent", "ObservedEvent",
     ]  # fmt: skip
-    mismatches = [one.kind for one in found if one.last(MismatchEvent)]
+    mismatches = [operation.kind for operation in operations if operation.last(MismatchEvent)]
     assert mismatches == ["agent"]
 
 
@@ -81,14 +81,18 @@ def test_an_episode_made_by_hand() -> None:
 def test_played_episodes(agent: type[Agent], caps: Budget) -> None:
     events: list[Event] = []
     agent(obedient(), horizon=9).run(Cleaning().environment(), budget=caps, listener=events.append)
-    found = operations_of(events)
-    lies_well(found)
-    kinds = Counter(one.kind for one in found)
+    operations = operations_of(events)
+    lies_well(operations)
+    kinds = Counter(operation.kind for operation in operations)
     assert kinds["model"] == sum(isinstance(event, GeneratedEvent) for event in events)
     assert kinds["tool"] == sum(isinstance(event, ActedEvent) for event in events)
     assert kinds["agent"] == 1
     assert (kinds["plan"] > 0) == (agent is TapeAgent)
-    assert all(one.parent is not None and one.parent.kind == "plan" for one in found if role(one) in ("plan", "score"))
+    assert all(
+        operation.parent is not None and operation.parent.kind == "plan"
+        for operation in operations
+        if role(operation) in ("plan", "score")
+    )
 
 
 def role(operation: Operation) -> str:
@@ -101,24 +105,26 @@ def test_each_time_that_it_replans_is_a_plan() -> None:
     result = TapeAgent(stubborn(), horizon=9).run(
         Cleaning().environment(), budget=CAPS, listener=events.append, approve=lambda _: False
     )
-    found = operations_of(events)
-    lies_well(found)
+    operations = operations_of(events)
+    lies_well(operations)
     replanned = sum(isinstance(event, ReplannedEvent) for event in events)
     assert replanned > 0
-    assert sum(one.kind == "plan" for one in found) == 1 + replanned + result.steps  # after each call it looks again
+    assert (
+        sum(operation.kind == "plan" for operation in operations) == 1 + replanned + result.steps
+    )  # after each call it looks again
 
 
 def test_an_episode_that_is_cut_off_has_failed() -> None:
-    found = operations_of(
+    operations = operations_of(
         [STARTED, asked("plan", "Plan.", "go"), LedgerEvent(what="reserve", purpose="step:go", amounts={})]
     )
-    assert [(one.kind, one.failed) for one in found] == [
+    assert [(operation.kind, operation.failed) for operation in operations] == [
         ("model", False), ("plan", False), ("tool", True), ("agent", True),
     ]  # fmt: skip
 
 
 def test_a_listener_takes_one_episode_after_another_but_not_two_at_once() -> None:
-    assert [one.kind for one in operations_of([STARTED, FINISHED, STARTED, FINISHED])] == ["agent", "agent"]
+    assert [operation.kind for operation in operations_of([STARTED, FINISHED, STARTED, FINISHED])] == ["agent", "agent"]
     with pytest.raises(TraceError, match="a listener of its own"):
         operations_of([STARTED, STARTED])
     with pytest.raises(TraceError, match="listen from its beginning"):
@@ -148,18 +154,18 @@ def test_they_nest_and_lose_nothing_whatever_comes(middle: list[tuple[Event, int
         now += passed
         times.append(now)
     times += [now] if finishes else []
-    found = operations_of(events, times)
-    lies_well(found)
-    assert found[-1].kind == "agent"
-    assert found[-1].failed != finishes
-    kinds = Counter(one.kind for one in found)
+    operations = operations_of(events, times)
+    lies_well(operations)
+    assert operations[-1].kind == "agent"
+    assert operations[-1].failed != finishes
+    kinds = Counter(item.kind for item in operations)
     assert kinds["agent"] == 1
     assert kinds["model"] == sum(isinstance(event, GeneratedEvent) for event in events)
     assert kinds["tool"] == sum(
         isinstance(event, LedgerEvent) and (event.what, event.purpose) == ("reserve", "step:go") for event in events
     )
     # All but what the model's calls cost stands somewhere, once.
-    held = Counter(id(event) for one in found for _, event in one.events)
+    held = Counter(id(event) for item in operations for _, event in item.events)
     wanted = Counter(
         id(event)
         for event in events
@@ -167,6 +173,6 @@ def test_they_nest_and_lose_nothing_whatever_comes(middle: list[tuple[Event, int
     )
     assert held == wanted
     # Tools that ended are followed by no observation of theirs elsewhere: each holds at most one.
-    for one in found:
-        if one.kind == "tool":
-            assert sum(isinstance(event, ObservedEvent) for _, event in one.events) <= 1
+    for operation in operations:
+        if operation.kind == "tool":
+            assert sum(isinstance(event, ObservedEvent) for _, event in operation.events) <= 1

@@ -42,7 +42,9 @@ def lies_well(spans: Sequence[Any]) -> None:
         assert len(span.span_id) == 8
         assert len(span.trace_id) == 16
         assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
-        assert all(span.start_time_unix_nano <= one.time_unix_nano <= span.end_time_unix_nano for one in span.events)
+        assert all(
+            span.start_time_unix_nano <= event.time_unix_nano <= span.end_time_unix_nano for event in span.events
+        )
         if span.parent_span_id:
             parent = known[span.parent_span_id]
             assert parent.trace_id == span.trace_id
@@ -99,8 +101,8 @@ def test_a_finished_run_is_one_trace_an_episode(tmp_path: Path, capsys: pytest.C
         "invoke_agent tape", "plan tape", "chat none", "execute_tool search", "execute_tool ask",
     }  # fmt: skip
     for name, expected in ATTRIBUTES.items():
-        found = values(by_name[name].attributes)
-        assert {key: found.get(key) for key in expected} == expected
+        mapping = values(by_name[name].attributes)
+        assert {key: mapping.get(key) for key in expected} == expected
     names = {event.name for span in spans for event in span.events}
     assert {"tape.mismatch", "tape.replanned", "tape.malformed", "tape.approval", "tape.path_selected"} <= names
 
@@ -116,7 +118,7 @@ def test_content_goes_out_only_where_it_is_asked_for(tmp_path: Path) -> None:
         {"role": "system", "parts": [{"type": "text", "content": "You plan."}]},
         {"role": "user", "parts": [{"type": "text", "content": "Plan from the start."}]},
     ]
-    assert [one["parts"][0]["content"] for one in json.loads(chat["gen_ai.output.messages"])] == [
+    assert [item["parts"][0]["content"] for item in json.loads(chat["gen_ai.output.messages"])] == [
         "search cheap, ask a person", "search dear",
     ]  # fmt: skip
 
@@ -124,7 +126,7 @@ def test_content_goes_out_only_where_it_is_asked_for(tmp_path: Path) -> None:
 def test_the_same_run_has_the_same_identifiers_again(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [episode()])
     first, second = (sent(run).spans for _ in range(2))
-    assert [(one.trace_id, one.span_id) for one in first] == [(one.trace_id, one.span_id) for one in second]
+    assert [(item.trace_id, item.span_id) for item in first] == [(item.trace_id, item.span_id) for item in second]
 
 
 def test_a_single_trace_and_one_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,9 +165,9 @@ def test_a_live_episode(tmp_path: Path, caps: Budget, end: str) -> None:
     assert result.end_state == end
     lies_well(collector.spans)
     events = list(read_trace(trace))
-    found = kinds(collector.spans)
-    assert {kind: found[kind] for kind in counted(events)} == counted(events)
-    assert found["plan"] >= 1
+    counts = kinds(collector.spans)
+    assert {kind: counts[kind] for kind in counted(events)} == counted(events)
+    assert counts["plan"] >= 1
     root = next(span for span in collector.spans if not span.parent_span_id)
     known = values(root.attributes)
     assert (known["tape.end_state"], known["tape.time"]) == (end, "measured")

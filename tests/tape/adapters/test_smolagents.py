@@ -97,9 +97,9 @@ def test_code_that_calls_tools_by_position_is_bounded() -> None:
 
 
 def test_a_guarded_tool_cannot_leave_the_process() -> None:
-    [one, *_] = bounded_tools(tools_of(truth_of()), guard_of("usd=1"))
+    [tools, *_] = bounded_tools(tools_of(truth_of()), guard_of("usd=1"))
     with pytest.raises(ConfigError, match="the tool quick is under a guard"):
-        one.to_dict()
+        tools.to_dict()
 
 
 @pytest.mark.parametrize("line", AROUND)
@@ -127,7 +127,7 @@ def test_reports_of_a_stream_that_are_none_are_the_worst_case() -> None:
     for usage in USAGES:
         guard = guard_of("usd=1")
         stream = BoundedModel(Reporting(truth_of(Turn("x"))), guard).generate_stream(GO)
-        assert "".join(one.content or "" for one in stream) == "x", usage
+        assert "".join(item.content or "" for item in stream) == "x", usage
         assert guard.ledger.used["tokens"] == worst.ledger.used["tokens"], usage
         assert not guard.ledger.reserved["tokens"], usage
 

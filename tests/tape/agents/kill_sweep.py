@@ -192,17 +192,17 @@ def swept(folder: Path, port: int, kills: Sequence[int]) -> dict[str, Any]:
         rows.execute("CREATE TABLE billed (tokens INTEGER)")
     for last in (*kills, None):
         (folder / "posted").touch() if Posted.messages else None
-        found = in_child(folder, port, last)
-    assert found is not None
+        child = in_child(folder, port, last)
+    assert child is not None
     trace = folder / "trace.jsonl"
     events = list(read_trace(trace))
     with sqlite3.connect(folder / "rows.db") as rows:
-        found["paid"] = sorted(person for (person,) in rows.execute("SELECT person FROM paid"))
-        found["billed"] = sum(tokens for (tokens,) in rows.execute("SELECT tokens FROM billed"))
-    found["posted"] = list(Posted.messages)
-    found["booked"] = [event.booked for event in events if isinstance(event, ResumedEvent)]
-    found["links"] = links_of(trace).state
-    return found | {"kills": list(kills), "types": [event.type for event in events]}
+        child["paid"] = sorted(person for (person,) in rows.execute("SELECT person FROM paid"))
+        child["billed"] = sum(tokens for (tokens,) in rows.execute("SELECT tokens FROM billed"))
+    child["posted"] = list(Posted.messages)
+    child["booked"] = [event.booked for event in events if isinstance(event, ResumedEvent)]
+    child["links"] = links_of(trace).state
+    return child | {"kills": list(kills), "types": [event.type for event in events]}
 
 
 def main(argv: Sequence[str]) -> None:

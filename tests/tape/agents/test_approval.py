@@ -347,8 +347,8 @@ def test_other_episodes_go_on_while_a_plain_callback_waits() -> None:
         ended.set()
 
     async def both() -> None:
-        one = TapeAgent(obedient()).arun(first.environment(), budget=CAPS, approve=lambda request: ended.wait(60))
-        await asyncio.gather(one, other())
+        coroutine = TapeAgent(obedient()).arun(first.environment(), budget=CAPS, approve=lambda request: ended.wait(60))
+        await asyncio.gather(coroutine, other())
 
     asyncio.run(both())
     assert first.done == second.done == ["look", "drop"]

@@ -24,13 +24,13 @@ def request_of(shown: str, rest: tuple[str, ...] = ()) -> ApprovalRequest:
     return ApprovalRequest("a", shown, "", {}, {}, rest, "destructive", 0)
 
 
-def wiping(found: Any, done: list[Any]) -> ToolEnvironment:
+def wiping(value: Any, done: list[Any]) -> ToolEnvironment:
     """A task of which the model sees a reference only, and the result decides what is destroyed."""
 
     @tool(pure=True, usd="0.001")
     def look() -> Any:
         """Look."""
-        return found
+        return value
 
     @tool(usd="0.01", destructive=True)
     def wipe(note: str, item: Any, path: str) -> str:
@@ -48,14 +48,14 @@ def wipe_it(note: str) -> Any:
 @AGENTS
 def test_every_argument_is_shown_with_the_results_filled_in(agent: Any) -> None:
     asked, done, note = list[ApprovalRequest](), list[Any](), "n" * 700
-    found = {"deep": {"force": True, "why": "w" * 300}}
+    mapping = {"deep": {"force": True, "why": "w" * 300}}
 
     def approve(request: ApprovalRequest) -> bool:
         asked.append(request)
         return True
 
-    result = agent(wipe_it(note), horizon=9).run(wiping(found, done), budget=CAPS, approve=approve)
-    assert (result.end_state, done) == ("success", [(note, found, "/ IMPORTANT")])
+    result = agent(wipe_it(note), horizon=9).run(wiping(mapping, done), budget=CAPS, approve=approve)
+    assert (result.end_state, done) == ("success", [(note, mapping, "/ IMPORTANT")])
     [request] = asked
     lines = str(request).splitlines()
     names = [line.strip().partition(" = ")[0] for line in lines[:5]]
@@ -64,7 +64,7 @@ def test_every_argument_is_shown_with_the_results_filled_in(agent: Any) -> None:
     assert '"nnnn' in lines[1]
     assert "540 of 700 characters left out" in lines[1]
     assert lines[5].startswith("costs at most 1 step, $0.01")
-    assert request.arguments == {"note": note, "item": found, "path": "/ IMPORTANT"}
+    assert request.arguments == {"note": note, "item": mapping, "path": "/ IMPORTANT"}
     assert f'note = "{note}"' in request.whole
     assert f'item = {{"deep": {{"force": true, "why": "{"w" * 300}"}}}}' in request.whole
 

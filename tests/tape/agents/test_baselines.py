@@ -319,11 +319,11 @@ def test_the_best_of_n(agent: type[TapeAgent], actions: str, words: dict[str, st
 
 
 def test_one_sample_makes_best_of_n_the_agent_itself() -> None:
-    for one, many in ((ReactAgent, BestOfNReactAgent), (PlanAndActAgent, BestOfNPlanAndActAgent)):
+    for function, many in ((ReactAgent, BestOfNReactAgent), (PlanAndActAgent, BestOfNPlanAndActAgent)):
         for seed in range(5):
             runs = [
                 play(level=ROOM, steps=9, agent=agent, model=Wanderer(ROOM), num_plans=1, seed=seed)[0]
-                for agent in (one, many)
+                for agent in (function, many)
             ]
             assert runs[0].actions == runs[1].actions
 

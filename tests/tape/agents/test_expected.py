@@ -143,7 +143,7 @@ def test_a_proven_stop_is_never_wrong(stages: list[list[tuple[int, float]]], sha
 )
 def test_the_probability_is_that_of_drawing_every_step(path: list[tuple[int, float]], share: float) -> None:
     cap = round(share * sum(most for most, _ in path))
-    told = forecasts(run([[one] for one in path], cap))
+    told = forecasts(run([[pair] for pair in path], cap))
     if not told or told[0].step:
         return
     rng, fits, draws = random.Random(5), 0, 3000

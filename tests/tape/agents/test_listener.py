@@ -30,12 +30,12 @@ def test_it_hears_every_event_in_order(agent: type[Agent], tmp_path: Path) -> No
 
 
 def test_it_hears_one_call_only_of_a_writer_that_goes_on_and_planning_too() -> None:
-    trace, one, other, planning = TraceWriter("x"), list[Event](), list[Event](), list[Event]()
-    TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, trace=trace, listener=one.append)
+    trace, events, other, planning = TraceWriter("x"), list[Event](), list[Event](), list[Event]()
+    TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, trace=trace, listener=events.append)
     TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, trace=trace, listener=other.append)
     TapeAgent(obedient()).plan(Cleaning().environment(), budget=CAPS, trace=trace, listener=planning.append)
-    assert one + other + planning == trace.events
-    assert (len(one), bool(planning)) == (len(other), True)
+    assert events + other + planning == trace.events
+    assert (len(events), bool(planning)) == (len(other), True)
 
 
 @pytest.mark.parametrize("fails_at", range(0, 30, 3))

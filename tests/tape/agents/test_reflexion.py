@@ -33,7 +33,7 @@ class Writer(ScriptedLM):
         del sample
         self.asked.append(request)
         if request.role == "reflect":
-            return f"lesson {sum(one.role == 'reflect' for one in self.asked)}\nwas learned"
+            return f"lesson {sum(item.role == 'reflect' for item in self.asked)}\nwas learned"
         return json.dumps({"thought": "", "action": "go to desk 1"})
 
 

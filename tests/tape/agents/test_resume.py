@@ -49,20 +49,20 @@ def test_whenever_it_is_killed_nothing_is_called_twice_and_nothing_is_lost(
 ) -> None:
     whole, *killed = sweep(tmp_path, first, step)
     assert not whole["booked"]
-    assert sum(len(one["kills"]) for one in killed) >= (300 if step == 1 else 15)
+    assert sum(len(item["kills"]) for item in killed) >= (300 if step == 1 else 15)
     booked = 0
-    for one in (whole, *killed):
-        assert (one["end"], one["paid"], one["posted"]) == ("success", [*PEOPLE], ["paid"]), one
-        used, tokens = one["used"], one["billed"]
-        assert used["tokens"] >= tokens, one
-        assert 1_000_000 >= used["usd"] >= 250_000 + 10 * tokens, one
-        assert used["steps"] <= 20, one
-        assert one["links"] == "whole"
-        if not any(one["booked"]) and one["billed"] == whole["billed"]:
-            assert used == whole["used"], one
-        kept = [kind for kind in one["types"] if kind != "resumed"]
+    for mapping in (whole, *killed):
+        assert (mapping["end"], mapping["paid"], mapping["posted"]) == ("success", [*PEOPLE], ["paid"]), mapping
+        used, tokens = mapping["used"], mapping["billed"]
+        assert used["tokens"] >= tokens, mapping
+        assert 1_000_000 >= used["usd"] >= 250_000 + 10 * tokens, mapping
+        assert used["steps"] <= 20, mapping
+        assert mapping["links"] == "whole"
+        if not any(mapping["booked"]) and mapping["billed"] == whole["billed"]:
+            assert used == whole["used"], mapping
+        kept = [kind for kind in mapping["types"] if kind != "resumed"]
         assert [kind for kind in kept if kind != "ledger"] == [kind for kind in whole["types"] if kind != "ledger"]
-        booked += any(one["booked"])
+        booked += any(mapping["booked"])
     assert booked
 
 
@@ -216,8 +216,8 @@ def test_a_result_that_was_found_out_is_the_result_of_its_call_alone(tmp_path: P
     with pytest.raises(KeyboardInterrupt):
         agent().run(ToolEnvironment("Tell ann.", TOOLS, answer=int, budget="$0.10, 9 steps"), trace=trace)
 
-    def resumed(**found: Any) -> EpisodeResult[int | None]:
-        return agent().resume(trace, ToolEnvironment("Tell ann.", TOOLS, answer=int), **found)
+    def resumed(**value: Any) -> EpisodeResult[int | None]:
+        return agent().resume(trace, ToolEnvironment("Tell ann.", TOOLS, answer=int), **value)
 
     with pytest.raises(UnfinishedCallError) as raised:
         resumed(on_unfinished={'send(to="bob")': 2})

@@ -51,17 +51,17 @@ def test_unknown_cost_under_a_cap_is_an_error_and_never_zero() -> None:
 def test_costs_above_the_declared_bound_are_counted_where_one_is_declared_or_capped() -> None:
     ledger = Ledger(Budget({"usd": 9}))
     declared = ledger.reserve(Resources({"usd": 1, "steps": 1, "tokens": None}))
-    found = ledger.settle(declared, Resources({"usd": 2, "steps": 2, "tokens": 5, "seconds": 9}))
-    assert [(one.kind, one.declared, one.used) for one in found] == [("steps", 1, 2), ("usd", 1, 2)]
+    result = ledger.settle(declared, Resources({"usd": 2, "steps": 2, "tokens": 5, "seconds": 9}))
+    assert [(broken.kind, broken.declared, broken.used) for broken in result] == [("steps", 1, 2), ("usd", 1, 2)]
     assert ledger.violations == {"steps": 1, "usd": 1}
     assert not ledger.overspent()
 
 
 def test_a_payer_refuses_but_is_not_seen() -> None:
     run = Ledger(Budget({"tokens": 5}), name="run")
-    one, two = Ledger(Budget({"tokens": 9}), payer=run), Ledger(payer=run)
-    assert (one.remaining("tokens"), two.remaining("tokens"), two.capped()) == (9, None, ())
-    nested = Ledger(parent=one)
+    ledger, two = Ledger(Budget({"tokens": 9}), payer=run), Ledger(payer=run)
+    assert (ledger.remaining("tokens"), two.remaining("tokens"), two.capped()) == (9, None, ())
+    nested = Ledger(parent=ledger)
     held = nested.reserve(Resources({"tokens": 4}))
     with pytest.raises(BudgetExceededError, match="run ledger"):
         two.reserve(Resources({"tokens": 2}))
@@ -69,8 +69,8 @@ def test_a_payer_refuses_but_is_not_seen() -> None:
     assert run.refused is not None
     nested.settle(held, Resources({"tokens": 3}), paid=Resources())
     with pytest.raises(ConfigError, match="give it to the parent"):
-        Ledger(parent=one, payer=run)
-    assert (nested.used["tokens"], one.used["tokens"], one.paid["tokens"], run.used["tokens"]) == (3, 3, 0, 0)
+        Ledger(parent=ledger, payer=run)
+    assert (nested.used["tokens"], ledger.used["tokens"], ledger.paid["tokens"], run.used["tokens"]) == (3, 3, 0, 0)
 
 
 KINDS = ["usd", "seconds", "wall_seconds", "tokens", "calls", "steps", "treasure", "traffic", "trip_money"]

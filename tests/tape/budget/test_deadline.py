@@ -41,9 +41,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr("tape.agents.base.Deadline", partial(Deadline, clock=found))
-    return found
+    result = Clock()
+    monkeypatch.setattr("tape.agents.base.Deadline", partial(Deadline, clock=result))
+    return result
 
 
 class Hanging(SimulatedModel):

@@ -153,10 +153,12 @@ class Node:
     below: list[Node] = field(default_factory=list)
 
     def used(self, kind: str) -> int:
-        return sum(one.get(kind, 0) for one in self.spent) + sum(node.used(kind) for node in self.below)
+        return sum(numbers.get(kind, 0) for numbers in self.spent) + sum(node.used(kind) for node in self.below)
 
     def pending(self, kind: str) -> int:
-        return sum(one.worst_case[kind] or 0 for one in self.open) + sum(node.claims(kind) for node in self.below)
+        return sum(reservation.worst_case[kind] or 0 for reservation in self.open) + sum(
+            node.claims(kind) for node in self.below
+        )
 
     def claims(self, kind: str) -> int:
         """What the ledger above has set aside for this one."""
@@ -166,12 +168,12 @@ class Node:
         return min(left, self.pending(kind)) if self.ended else left
 
     def limiting(self, kind: str) -> list[Node]:
-        found: list[Node] = []
+        nodes: list[Node] = []
         node: Node | None = self
         while node is not None:
-            found.append(node)
+            nodes.append(node)
             node = None if node.earmark and kind in node.caps else node.above
-        return [node for node in found if kind in node.caps]
+        return [node for node in nodes if kind in node.caps]
 
     def remaining(self, kind: str) -> int | None:
         left = [max(0, node.caps[kind] - node.used(kind) - node.pending(kind)) for node in self.limiting(kind)]
@@ -234,10 +236,10 @@ class Earmarks(RuleBasedStateMachine):
     def settle(self, data: st.DataObject, used: dict[str, int], broken: int) -> None:
         """Mostly at most what was reserved, at times more."""
         node = data.draw(st.sampled_from([node for node in self.nodes if node.open]))
-        one = node.open.pop()
-        most = {kind: one.worst_case[kind] or 0 for kind in KINDS}
+        reservation = node.open.pop()
+        most = {kind: reservation.worst_case[kind] or 0 for kind in KINDS}
         reported = used if broken == 0 else {kind: min(count, most[kind]) for kind, count in used.items()}
-        node.ledger.settle(one, Resources(reported))
+        node.ledger.settle(reservation, Resources(reported))
         node.spent.append(reported)
 
     @precondition(lambda self: any(node.open for node in self.nodes))

@@ -276,13 +276,13 @@ def check_run(run: Ledger, broken: bool) -> None:
     assert set(run.overspent()) <= set(run.violations)
 
 
-def check_booked(found: Resources, truths: list[Truth]) -> None:
+def check_booked(resources: Resources, truths: list[Truth]) -> None:
     """After a crash everything is booked that may have been spent, and nothing beyond what was set aside."""
     bounds = [truth.at_most() for truth in truths]
     least, most = (sum((bound[i] for bound in bounds), Counter[str]()) for i in range(2))
     explained = any(truth.broken and truth.earmarks for truth in truths)  # an open earmark knows of its own size alone
-    assert explained or all((found[kind] or 0) >= count for kind, count in least.items()), "spending was forgotten"
-    assert all(count <= most[kind] for kind, count in plain(found).items())
+    assert explained or all((resources[kind] or 0) >= count for kind, count in least.items()), "spending was forgotten"
+    assert all(count <= most[kind] for kind, count in plain(resources).items())
 
 
 def crashing(seeds: range, counts: Counter[str], folder: Path) -> None:

@@ -25,14 +25,14 @@ def same_plans(choice: Choice, expected: list[Found], caps: dict[str, Decimal]) 
     """The choice and its alternatives are the first of what is expected, in order."""
     assert bool(choice) == bool(expected)
     got = [choice, *choice.alternatives] if choice else []
-    assert [one.plan for one in got] == [one.steps for one in expected[:K]]
-    for one, right in zip(got, expected, strict=False):
-        assert one.value == float(-right.loss)
-        assert {kind: amount for kind, amount in one.spent.items() if amount} == {
+    assert [entry.plan for entry in got] == [entry.steps for entry in expected[:K]]
+    for item, right in zip(got, expected, strict=False):
+        assert item.value == float(-right.loss)
+        assert {kind: amount for kind, amount in item.spent.items() if amount} == {
             kind: amount for kind, amount in right.spent.items() if amount
         }
-        assert one.left == {kind: cap - one.spent[kind] for kind, cap in caps.items()}
-        assert all(left >= 0 for left in one.left.values())
+        assert item.left == {kind: cap - item.spent[kind] for kind, cap in caps.items()}
+        assert all(left >= 0 for left in item.left.values())
 
 
 def same_reasons(choice: Choice, every: list[dict[str, Decimal]], caps: dict[str, Decimal]) -> None:
@@ -74,9 +74,9 @@ def check_lists(given: Lists) -> str:
     same_plans(choice, expected, given.caps)
     every = brute.ranked_lists(given, {})
     if not choice:
-        same_reasons(choice, [one.spent for one in every], given.caps)
+        same_reasons(choice, [item.spent for item in every], given.caps)
         return "lists: nothing fits"
-    if given.caps and any(one.loss for one in every):
+    if given.caps and any(item.loss for item in every):
         what_stood_in_the_way(choice, -expected[0].loss, -every[0].loss)
     return "lists"
 
@@ -141,7 +141,7 @@ def by_problem(given: Graph, form: PlanGraph, expected: list[Found], *, magnitud
         assert solution.status is Status.OPTIMAL
         assert solution.objective == pytest.approx(float(-expected[0].loss), abs=1e-9)
         plan = [form.edge(ids[edge]).action for edge in solution.edges]
-        assert any(plan == one.steps for one in expected if one.loss == expected[0].loss)
+        assert any(plan == item.steps for item in expected if item.loss == expected[0].loss)
         assert list(problem.named(solution.consumption)) == sorted(caps)
     if given.goals:
         bare = given.plan_graph()

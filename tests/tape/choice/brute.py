@@ -74,13 +74,13 @@ def combinations(given: Lists) -> Iterator[tuple[Fraction, tuple[int, ...], list
 
 def ranked_lists(given: Lists, caps: dict[str, Decimal]) -> list[Found]:
     """All plans that keep some budgets, best first, no two with the same steps; shares are of the given budgets."""
-    found = []
+    result = []
     for value, order, steps in combinations(given):
         spent = total([given.cost[step] for step in steps])
         if fits(spent, caps):
-            found.append(Found(-value, share_of(spent, given.caps), len(steps), order, steps, spent))
-    found.sort(key=lambda one: one.key)
-    return [one for i, one in enumerate(found) if all(one.steps != before.steps for before in found[:i])]
+            result.append(Found(-value, share_of(spent, given.caps), len(steps), order, steps, spent))
+    result.sort(key=lambda item: item.key)
+    return [item for i, item in enumerate(result) if all(item.steps != before.steps for before in result[:i])]
 
 
 # --- graphs ---------------------------------------------------------------------------------------
@@ -125,14 +125,14 @@ def endless(given: Graph, ends: Ends, caps: dict[str, Decimal]) -> bool:
                 continue
             if edge.head == path[0].tail:
                 yield [*path, edge]
-            elif edge.head not in {one.head for one in path}:
+            elif edge.head not in {item.head for item in path}:
                 yield from circles([*path, edge])
 
     for edge in way:
         if not is_free(edge, caps):
             continue
         every = [[edge]] if edge.tail == edge.head else list(circles([edge]))
-        if any(sum(earned(given, one) for one in circle) > 0 for circle in every):
+        if any(sum(earned(given, item) for item in circle) > 0 for circle in every):
             return True
     return False
 
@@ -156,7 +156,7 @@ def walks(given: Graph, ends: Ends, caps: dict[str, Decimal], *, simple: bool = 
             if (
                 edge.tail != node
                 or edge.head not in leading
-                or not fits(total([one.cost for one in [*taken, edge]]), caps)
+                or not fits(total([item.cost for item in [*taken, edge]]), caps)
             ):
                 continue
             longer = [*taken, edge]
@@ -181,15 +181,15 @@ def for_nothing(given: Graph, taken: list[Edge], *, simple: bool) -> list[int]:
 def ranked_graph(given: Graph, ends: Ends, caps: dict[str, Decimal], *, simple: bool = False) -> list[Found]:
     """All such walks, best first; shares are of the given budgets."""
     place = {edge.action: i for i, edge in enumerate(given.edges)}
-    found = []
+    result = []
     for taken in walks(given, ends, caps, simple=simple):
         assert all(a.head == b.tail for a, b in pairwise(taken))
         spent = total([edge.cost for edge in taken])
         value = sum((earned(given, edge) for edge in taken), Fraction(0))
         order = tuple(place[edge.action] for edge in taken)
         steps = [edge.action for edge in taken]
-        found.append(Found(-value, share_of(spent, given.caps), len(taken), order, steps, spent))
-    return sorted(found, key=lambda one: one.key)
+        result.append(Found(-value, share_of(spent, given.caps), len(taken), order, steps, spent))
+    return sorted(result, key=lambda item: item.key)
 
 
 def least(spents: list[dict[str, Decimal]], caps: dict[str, Decimal], kind: str) -> Decimal | None:

@@ -145,7 +145,7 @@ def lists(seed: int) -> Lists:
         value = [rng.choice(grid) for _ in plans]
     variants = {step: rng.sample(steps, rng.randint(1, 3)) for step in steps if rng.random() < 0.3}
     caps = {kind: sum(rng.choices(prices, k=rng.randint(1, 4)), Decimal(0)) for kind in kinds if rng.random() < 0.9}
-    caps = {kind: cap for kind, cap in caps.items() if any(kind in one for one in cost.values())}
+    caps = {kind: cap for kind, cap in caps.items() if any(kind in amounts for amounts in cost.values())}
     return Lists(plans, cost, value, variants, caps)
 
 
@@ -157,7 +157,7 @@ def apart(given: Any, seed: int) -> Any:
         if value and value not in known:
             digits = rng.choice([1, 1, 3, 9, 15])
             size = rng.uniform(1, 10) * 10.0 ** rng.choice([-12, -9, -3, 0, 0, 0, 6, 10, 14])
-            near = [one + one * rng.choice([1e-10, -1e-12, 1e-13]) for one in known.values()]
+            near = [share + share * rng.choice([1e-10, -1e-12, 1e-13]) for share in known.values()]
             known[value] = float(f"{rng.choice([size, -size, *near]):.{digits}g}")
         return known.get(value, 0.0)
 

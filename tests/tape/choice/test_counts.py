@@ -19,7 +19,7 @@ def drawn(
     rng: random.Random, groups: int, ways: int, count: int, resources: int, kind: str
 ) -> tuple[list[Group], list[int]]:
     """Groups whose ways differ in the first resource, as models do in money, and caps of which some bind."""
-    found, most = [], [0] * resources
+    result, most = [], [0] * resources
     for _ in range(groups):
         number, rest = rng.randint(1, count), [rng.randint(0, 20_000) for _ in range(resources - 1)]
         usd = sorted((rng.randint(0, 200_000) for _ in range(rng.randint(1, ways))), reverse=True)
@@ -29,33 +29,33 @@ def drawn(
         if kind == "quality":
             worth = rng.choice([100, 100, 200, 500])
             values = sorted((worth * rng.randint(50, 100) for _ in usd), reverse=True)
-        found.append(Group(number, 0, tuple((one, *rest) for one in usd), tuple(values)))
+        result.append(Group(number, 0, tuple((index, *rest) for index in usd), tuple(values)))
         most = [have + number * cost for have, cost in zip(most, (usd[0], *rest), strict=True)]
-    return found, [int(one * rng.uniform(0.1, 0.8)) for one in most]
+    return result, [int(index * rng.uniform(0.1, 0.8)) for index in most]
 
 
-def require_kept(groups: Sequence[Group], caps: Sequence[int], found: Counts) -> None:
-    for group, taken in zip(groups, found.taken, strict=True):
+def require_kept(groups: Sequence[Group], caps: Sequence[int], counts: Counts) -> None:
+    for group, taken in zip(groups, counts.taken, strict=True):
         assert min(taken) >= 0
         assert group.least <= sum(taken) <= group.count
     used = [
         [
             n * c
-            for g, t in zip(groups, found.taken, strict=True)
+            for g, t in zip(groups, counts.taken, strict=True)
             for n, cost in zip(t, g.costs, strict=True)
             for c in [cost[k]]
         ]
         for k in range(len(caps))
     ]
-    assert all(sum(one) <= cap for one, cap in zip(used, caps, strict=True))
-    assert found.value == sum(
-        n * v for g, t in zip(groups, found.taken, strict=True) for n, v in zip(t, g.values, strict=True)
+    assert all(sum(use) <= cap for use, cap in zip(used, caps, strict=True))
+    assert counts.value == sum(
+        n * v for g, t in zip(groups, counts.taken, strict=True) for n, v in zip(t, g.values, strict=True)
     )
 
 
 def all_counts(group: Group) -> list[tuple[int, ...]]:
     counts = itertools.product(range(group.count + 1), repeat=len(group.costs))
-    return [one for one in counts if group.least <= sum(one) <= group.count]
+    return [count for count in counts if group.least <= sum(count) <= group.count]
 
 
 def brute_force(groups: Sequence[Group], caps: Sequence[int]) -> int | None:
@@ -65,7 +65,7 @@ def brute_force(groups: Sequence[Group], caps: Sequence[int]) -> int | None:
         after: dict[tuple[int, ...], int] = {}
         for (used, value), counts in itertools.product(sums.items(), all_counts(group)):
             row = tuple(u + sum(n * c[k] for n, c in zip(counts, group.costs, strict=True)) for k, u in enumerate(used))
-            if all(one <= cap for one, cap in zip(row, caps, strict=True)):
+            if all(index <= cap for index, cap in zip(row, caps, strict=True)):
                 gain = value + sum(n * v for n, v in zip(counts, group.values, strict=True))
                 after[row] = max(gain, after.get(row, -1))
         sums = after
@@ -79,15 +79,16 @@ def test_it_is_brute_force(seed: int) -> None:
     groups, caps = drawn(rng, rng.randint(1, 4), 3, 5, rng.randint(0, 3) or 1, "small")
     if rng.random() < 0.5:
         groups = [
-            Group(one.count, rng.choice([0, 0, rng.randint(0, one.count)]), one.costs, one.values) for one in groups
+            Group(group.count, rng.choice([0, 0, rng.randint(0, group.count)]), group.costs, group.values)
+            for group in groups
         ]
     if rng.random() < 0.3:
         groups.append(rng.choice(groups))
-    found = best_counts(groups, caps, 60)
-    assert (None if found is None else found.value) == brute_force(groups, caps)
-    if found is not None:
-        assert found.bound == found.value
-        require_kept(groups, caps, found)
+    counts = best_counts(groups, caps, 60)
+    assert (None if counts is None else counts.value) == brute_force(groups, caps)
+    if counts is not None:
+        assert counts.bound == counts.value
+        require_kept(groups, caps, counts)
 
 
 @pytest.mark.parametrize("kind", ["equal", "quality", "fine"])
@@ -105,30 +106,30 @@ def test_it_is_highs_where_counts_are_large(kind: str, resources: int) -> None:
             for place, group in enumerate(groups)
         ]
         flat = [
-            (one, group.costs[way], group.values[way])
+            (item, group.costs[way], group.values[way])
             for group, row in zip(groups, taken, strict=True)
-            for way, one in enumerate(row)
+            for way, item in enumerate(row)
         ]
-        model += pulp.lpSum(value * one for one, _, value in flat)
+        model += pulp.lpSum(value * item for item, _, value in flat)
         for group, row in zip(groups, taken, strict=True):
             model += pulp.lpSum(row) <= group.count
         for k, cap in enumerate(caps):
-            model += pulp.lpSum(cost[k] / cap * one for one, cost, _ in flat) <= 1
+            model += pulp.lpSum(cost[k] / cap * item for item, cost, _ in flat) <= 1
         model.solve(solver)
-        found = best_counts(groups, caps, 60)
-        assert found is not None
-        require_kept(groups, caps, found)
-        assert found.bound == found.value
+        counts = best_counts(groups, caps, 60)
+        assert counts is not None
+        require_kept(groups, caps, counts)
+        assert counts.bound == counts.value
         # HiGHS keeps caps within a millionth, and proves within a ten-thousandth.
-        assert found.value == pytest.approx(pulp.value(model.objective), rel=2e-6, abs=0.5)
+        assert counts.value == pytest.approx(pulp.value(model.objective), rel=2e-6, abs=0.5)
 
 
 def test_equal_groups_are_shared_out() -> None:
     alike = Group(3, 1, ((7, 1), (2, 1)), (10, 8))
-    found = best_counts([alike, alike, Group(2, 0, ((100, 0),), (1000,)), alike], [40, 7], 60)
-    assert found is not None
-    require_kept([alike, alike, Group(2, 0, ((100, 0),), (1000,)), alike], [40, 7], found)
-    assert (found.value, found.taken[2]) == (66, [0])
+    counts = best_counts([alike, alike, Group(2, 0, ((100, 0),), (1000,)), alike], [40, 7], 60)
+    assert counts is not None
+    require_kept([alike, alike, Group(2, 0, ((100, 0),), (1000,)), alike], [40, 7], counts)
+    assert (counts.value, counts.taken[2]) == (66, [0])
     assert best_counts([alike] * 4, [7, 9], 60) is None
     assert best_counts([Group(3, 1, ((9,),), (1,))], [8], 60) is None
     assert best_counts([Group(3, 0, ((9,),), (1,))], [8], 60) == Counts([[0]], 0, 0)
@@ -145,7 +146,7 @@ def test_without_time_it_says_how_far_it_may_be() -> None:
 
 def test_large_counts_are_no_more_work() -> None:
     begun = time.process_time()
-    found = best_counts([Group(10**9, 5, ((30_000, 9), (1800, 9)), (10, 8))], [10**13, 10**11], 60)
-    assert found.bound == found.value
-    require_kept([Group(10**9, 5, ((30_000, 9), (1800, 9)), (10, 8))], [10**13, 10**11], found)
+    counts = best_counts([Group(10**9, 5, ((30_000, 9), (1800, 9)), (10, 8))], [10**13, 10**11], 60)
+    assert counts.bound == counts.value
+    require_kept([Group(10**9, 5, ((30_000, 9), (1800, 9)), (10, 8))], [10**13, 10**11], counts)
     assert time.process_time() - begun < 1

@@ -50,41 +50,41 @@ def vector(names: tuple[str, ...], value: Fraction, spent: Any) -> tuple[Any, ..
 
 
 def non_dominated(names: tuple[str, ...], every: list[Found]) -> list[tuple[Any, ...]]:
-    distinct = sorted({vector(names, -one.loss, one.spent) for one in every})
+    distinct = sorted({vector(names, -item.loss, item.spent) for item in every})
     return [
-        one
-        for one in distinct
-        if not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in distinct)
+        item
+        for item in distinct
+        if not any(other != item and all(a <= b for a, b in zip(other, item, strict=True)) for other in distinct)
     ]
 
 
 def same_frontier(choice: Choice, names: tuple[str, ...], every: list[Found]) -> None:
     """The frontier has each non-dominated combination once, in order, by a plan that has it."""
-    known = {(tuple(one.steps), vector(names, -one.loss, one.spent)) for one in every}
-    got = [(tuple(one.plan or ()), vector(names, Fraction(repr(one.value)), one.spent)) for one in choice.frontier]
+    known = {(tuple(item.steps), vector(names, -item.loss, item.spent)) for item in every}
+    got = [(tuple(item.plan or ()), vector(names, Fraction(repr(item.value)), item.spent)) for item in choice.frontier]
     assert [amounts for _, amounts in got] == non_dominated(names, every)
     assert set(got) <= known
-    assert all(one.frontier == () and one.alternatives == () for one in choice.frontier)
+    assert all(item.frontier == () and item.alternatives == () for item in choice.frontier)
 
 
 def same_next_cap(choice: Choice, kind: str, every: list[Found]) -> None:
     """The next cap is the least amount of any better plan among those that fit but for this budget."""
     now = None if choice.value is None else Fraction(repr(choice.value))
-    better = [one for one in every if now is None or -one.loss > now]
-    least = min((one.spent.get(kind, Decimal(0)) for one in better), default=None)
+    better = [item for item in every if now is None or -item.loss > now]
+    least = min((item.spent.get(kind, Decimal(0)) for item in better), default=None)
     more = choice.why.more.get(kind)
     assert (more and more.cap) == least
     if more is not None and least is not None:
-        within = [-one.loss for one in better if one.spent.get(kind, Decimal(0)) <= least]
+        within = [-item.loss for item in better if item.spent.get(kind, Decimal(0)) <= least]
         assert more.value == float(max(within))
-        assert any(one.steps == more.plan for one in better)
+        assert any(item.steps == more.plan for item in better)
 
 
 def check_lists(seed: int) -> str:
     given, rng = lists(seed), random.Random(seed)
-    steps = {one for plan in given.plans for step in plan for one in given.variants.get(step, [step])}
+    steps = {variant for plan in given.plans for step in plan for variant in given.variants.get(step, [step])}
     kinds = sorted({kind for step in steps for kind in given.cost[step]})
-    some = any(one.loss for one in brute.ranked_lists(given, {}))
+    some = any(group.loss for group in brute.ranked_lists(given, {}))
     names = criteria_of(rng, kinds, valued=some) or ()
     ask = {"cost": given.cost, "value": given.value, "variants": given.variants or None, "budget": given.caps}
     choice = select(given.plans, frontier=names, **ask)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_brute_force_agrees(seeds: range, least: int, record_property: Callable[
 
 def test_the_curve() -> None:
     choice = chosen({"usd": "$0.02"}, frontier=("usd", "value"))
-    assert [(one.plan, one.value, str(one.spent["usd"]), str(one.left["usd"])) for one in choice.frontier] == [
+    assert [(item.plan, item.value, str(item.spent["usd"]), str(item.left["usd"])) for item in choice.frontier] == [
         (["write"], 0.1, "0.01", "0.01"),
         (["web_search", "read", "write"], 0.6, "0.016", "0.004"),
         (["deep_search", "read", "write"], 0.9, "0.042", "-0.022"),
@@ -157,9 +157,14 @@ def test_the_curve() -> None:
     ]
     assert choice.plan == ["web_search", "read", "write"]
     other = chosen({"usd": "$0.02", "seconds": "25 s"}, frontier=("value", "usd"))  # what is no criterion stays hard
-    assert [one.value for one in other.frontier] == [0.6, 0.1]
+    assert [item.value for item in other.frontier] == [0.6, 0.1]
     assert chosen({"usd": "$0.02"}).frontier == ()
-    assert [one.value for one in chosen({"usd": "$0.001"}, frontier=("usd", "value")).frontier] == [0.1, 0.6, 0.9, 1.1]
+    assert [item.value for item in chosen({"usd": "$0.001"}, frontier=("usd", "value")).frontier] == [
+        0.1,
+        0.6,
+        0.9,
+        1.1,
+    ]
     assert len(chosen(None, frontier=("usd", "seconds")).frontier) == 1
     assert chosen({"seconds": 1}, frontier=("usd", "value")).frontier == ()
 
@@ -168,7 +173,7 @@ def test_more_criteria_take_an_epsilon() -> None:
     cost = {step: {**amounts, "tokens": i} for i, (step, amounts) in enumerate(COST.items())}
     names = ("usd", "seconds", "tokens", "value")
     assert len(chosen(None, cost=cost, frontier=names, epsilon=0.1).frontier) == 4
-    assert [one.value for one in chosen(None, cost=cost, frontier=names, epsilon=1000).frontier] == [1.1]
+    assert [choice.value for choice in chosen(None, cost=cost, frontier=names, epsilon=1000).frontier] == [1.1]
     with pytest.raises(ConfigError, match=r"4 criteria.* epsilon=0\.05"):
         chosen(None, cost=cost, frontier=names)
 
@@ -205,8 +210,8 @@ def test_a_circle_that_earns_for_ever_has_a_next_cap() -> None:
     assert "With steps at 4 steps (1 step more), ['dig', 'dig', 'dig', 'stop'] would be worth 3" in str(choice.why)
     with pytest.raises(GraphError, match=r"has no end.* horizon="):
         select_in(flow, start="a", budget={"steps": 3}, frontier=("steps", "value"))
-    found = select_in(flow, start="a", budget={"steps": 3}, horizon=5, frontier=("steps", "value"))
-    assert [one.value for one in found.frontier] == [0, 1, 2, 3, 4]
+    result = select_in(flow, start="a", budget={"steps": 3}, horizon=5, frontier=("steps", "value"))
+    assert [item.value for item in result.frontier] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ def test_the_best_plan_that_fits_and_the_next_ones() -> None:
     assert choice.value == 0.9
     assert choice.spent == {"usd": Decimal("0.042"), "seconds": Decimal(28)}
     assert choice.left == {"usd": Decimal("0.008"), "seconds": Decimal(92)}
-    assert [one.plan for one in choice.alternatives] == [["search", "read", "write"], ["write"]]
-    assert [one.value for one in choice.alternatives] == [0.6, 0.1]
-    assert all(one.alternatives == () for one in choice.alternatives)
+    assert [alternative.plan for alternative in choice.alternatives] == [["search", "read", "write"], ["write"]]
+    assert [alternative.value for alternative in choice.alternatives] == [0.6, 0.1]
+    assert all(alternative.alternatives == () for alternative in choice.alternatives)
     assert str(choice.why) == (
         "usd and seconds stood in the way of ['ask_expert', 'write'], worth 1.1 instead of 0.9: it takes $0.09 "
         "($0.05 given) and 3,605 s (2 min given)."
@@ -237,7 +237,9 @@ def test_costs_and_values_given_by_action_go_before_those_of_edges() -> None:
     given: dict[str, Any] = {"cost": {"human review": "1 cent"}, "value": {"lint": 5}}
     choice = select_in(workflow(), start="draft", goals="done", **given, budget={"usd": "$0.05"})
     assert (choice.plan, choice.value) == (["lint", "merge"], 5.0)
-    assert [(one.plan, one.value) for one in choice.alternatives] == [(["human review", "merge"], 1.0)]
+    assert [(alternative.plan, alternative.value) for alternative in choice.alternatives] == [
+        (["human review", "merge"], 1.0)
+    ]
 
 
 def test_a_step_without_an_action_is_the_node_that_it_leads_to() -> None:
@@ -276,7 +278,7 @@ def circle() -> Any:
 def test_a_circle_that_earns_is_taken_as_often_as_the_budget_allows() -> None:
     choice = select_in(circle(), start="a", goals=["end"], budget={"steps": 7})
     assert choice.plan == ["b", "a", "b", "a", "b", "end"]
-    assert [one.plan for one in choice.alternatives] == [["b", "a", "b", "end"], ["b", "end"]]
+    assert [alternative.plan for alternative in choice.alternatives] == [["b", "a", "b", "end"], ["b", "end"]]
     assert "no best plan" in str(choice.why)
     with pytest.raises(GraphError, match=r"the circle .* has no end: .*; say how many steps .* by horizon="):
         select_in(circle(), start="a", goals=["end"])
@@ -353,11 +355,11 @@ def test_a_penalty_takes_no_digits_away_from_other_values(penalty: float) -> Non
     steps = {"a": 0.300000001, "b": 0.9, "c": 0.300000002, "risky": penalty}
     cost = {step: {"usd": 2 if step == "b" else 1} for step in steps}
     choice = select([[step] for step in steps], cost=cost, value=steps, budget={"usd": 1})
-    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["c"], ["a"], ["risky"]]
+    assert [choice.plan, *(alternative.plan for alternative in choice.alternatives)] == [["c"], ["a"], ["risky"]]
     assert "stood in the way of ['b'], worth 0.9 instead of 0.300000002" in str(choice.why)
     assert choice.why.more["usd"].plan == ["b"]
     front = select([[step] for step in steps], cost=cost, value=steps, frontier=("usd", "value")).frontier
-    assert [one.plan for one in front] == [["c"], ["b"]]
+    assert [item.plan for item in front] == [["c"], ["b"]]
 
 
 def test_values_and_shares_of_many_digits_are_told_apart_to_the_last() -> None:
@@ -368,7 +370,7 @@ def test_values_and_shares_of_many_digits_are_told_apart_to_the_last() -> None:
     cost = {"a": {"x": 3, "y": 2, "z": 1}, "b": {"x": 1, "y": 2, "z": 3}, "c": {"x": 2, "y": 2, "z": 2}}
     plans = [["b"], ["c"], ["a"]]
     choice = select(plans, cost=cost, value=[1, 1, 1], budget=caps)
-    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [["a"], ["c"], ["b"]]
+    assert [choice.plan, *(alternative.plan for alternative in choice.alternatives)] == [["a"], ["c"], ["b"]]
 
 
 def test_so_many_plans_that_are_as_good_are_told_apart_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:

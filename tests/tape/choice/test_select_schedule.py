@@ -40,7 +40,7 @@ def test_seconds_are_the_end_of_the_last_step_and_dollars_add_up() -> None:
     assert choice.spent == {"usd": 9, "seconds": 60}
     assert choice.left == {"usd": 0, "seconds": 0}
     assert choice.gap == 0
-    assert [(one.step, one.variant, one.start, one.end, one.critical) for one in choice.schedule] == [
+    assert [(item.step, item.variant, item.start, item.end, item.critical) for item in choice.schedule] == [
         ("dedupe", "deep", 0, 30, False),
         ("geocode", "live", 0, 40, True),
         ("join", "hash", 40, 60, True),
@@ -57,8 +57,8 @@ def test_seconds_are_the_end_of_the_last_step_and_dollars_add_up() -> None:
 def test_limits_on_calls_at_once() -> None:
     choice = chosen(11, 105, parallel=1)
     assert choice.spent["seconds"] == 105
-    assert [one.critical for one in choice.schedule] == [True] * 3
-    steps = {name: [{**one, "tool": "api"} for one in variants] for name, variants in STEPS.items()}
+    assert [item.critical for item in choice.schedule] == [True] * 3
+    steps = {name: [{**variant, "tool": "api"} for variant in variants] for name, variants in STEPS.items()}
     assert schedule(steps, after=AFTER, budget={"seconds": 70}, at_once={"api": 1}).spent["seconds"] <= 70
     assert not schedule(steps, after=AFTER, budget={"seconds": 44}, at_once={"api": 1})
 
@@ -115,7 +115,7 @@ def test_like_trying_everything() -> None:
     for seed in range(int(240 * share())):
         rng = random.Random(seed)
         names = "abcde"[: rng.randint(1, 5)]
-        after = {name: [one for one in names[:i] if rng.random() < 0.4] for i, name in enumerate(names)}
+        after = {name: [text for text in names[:i] if rng.random() < 0.4] for i, name in enumerate(names)}
         steps = {
             name: [
                 {"name": place, "usd": Decimal(rng.randint(0, 40)) / 100, "seconds": rng.randint(0, 60) / 4,
@@ -129,7 +129,7 @@ def test_like_trying_everything() -> None:
         for ways in itertools.product(*steps.values()):
             ends: dict[str, float] = {}
             for name, way in zip(names, ways, strict=True):
-                ends[name] = max((ends[one] for one in after[name]), default=0) + way["seconds"]
+                ends[name] = max((ends[text] for text in after[name]), default=0) + way["seconds"]
             spent = sum(way["usd"] for way in ways)
             if spent <= usd and max(ends.values()) <= seconds:
                 value = sum(Decimal(str(way["value"])) for way in ways)

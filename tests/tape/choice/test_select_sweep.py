@@ -30,12 +30,12 @@ FORMS |= {"lists", "lists: nothing fits"}
 def test_select_is_brute_force(
     seeds: range, least: int, magnitudes: bool, record_property: Callable[[str, object], None]
 ) -> None:
-    found = sweep(seeds, magnitudes=magnitudes)
-    for name, count in sorted(found.items()):
+    result = sweep(seeds, magnitudes=magnitudes)
+    for name, count in sorted(result.items()):
         record_property(name, count)
-    unknown = found["graph: too many paths to try"]
-    graphs = sum(count for name, count in found.items() if name.startswith("graph")) - unknown
-    assert set(found) >= FORMS
+    unknown = result["graph: too many paths to try"]
+    graphs = sum(count for name, count in result.items() if name.startswith("graph")) - unknown
+    assert set(result) >= FORMS
     assert graphs >= least, f"{unknown} were too large for brute force"
 
 

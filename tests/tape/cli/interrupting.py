@@ -102,11 +102,11 @@ class Running:
         """
         running, before, already = self.runs(), self.err, _cpu(self.pid)
         began = time.monotonic()
-        for number, one in enumerate(signals or (signal.SIGINT,)):
+        for number, item in enumerate(signals or (signal.SIGINT,)):
             if number:
                 time.sleep(apart)
             try:
-                (os.killpg if group else os.kill)(self.pid, one)
+                (os.killpg if group else os.kill)(self.pid, item)
             except ProcessLookupError:
                 break
         if running:
@@ -167,15 +167,15 @@ def _orphans(others: frozenset[int]) -> tuple[float, list[str]]:
 
 
 def _children(pid: int) -> list[int]:
-    found = []
+    numbers = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[1]) == pid:
-            found.append(int(path.parent.name))
-    return found
+            numbers.append(int(path.parent.name))
+    return numbers
 
 
 def _cpu(pid: int) -> float:

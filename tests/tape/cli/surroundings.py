@@ -83,7 +83,7 @@ def commands(data: str) -> dict[str, list[str]]:
         "reset": ["usd"],
         "rule": ["--at-limit", "ask", "--seconds", "9"],
     }
-    found = {
+    texts = {
         "run": play, "run in workers": [*play, "--workers", "2"],
         "show": ["show", run], "show without pictures": ["show", run, "1", "--no-pictures"],
         "show list": ["show", run, "--list"], "why": ["why", run], "why as JSON": ["why", run, "--json"],
@@ -107,9 +107,9 @@ def commands(data: str) -> dict[str, list[str]]:
         account = (
             [] if name in ("init", "notes", "pauses", "check", "export") else ["none" if name == "settle" else "org"]
         )
-        found[f"ledger {name}"] = [*ledger, name, *account, *org.get(name, [])]
-    assert {words[0] for words in found.values() if words} >= set(COMMANDS), "every command is here"
-    return found
+        texts[f"ledger {name}"] = [*ledger, name, *account, *org.get(name, [])]
+    assert {words[0] for words in texts.values() if words} >= set(COMMANDS), "every command is here"
+    return texts
 
 
 def helps() -> dict[str, list[str]]:
@@ -147,7 +147,7 @@ def surroundings(folder: Path) -> dict[str, Surroundings]:
     for name in odd.values():
         (folder / name).mkdir()
     gone, file = str(folder / "gone" / "away"), str(folder / "a file")
-    found = {
+    mapping = {
         "usual": Surroundings(),
         **{f"HOME {what}": Surroundings({"HOME": value, "XDG_CACHE_HOME": None}, may=(2,)) for what, value in {
             "unset": None, "empty": "", "missing": gone, "a file": file, "relative": "x", "closed": "/proc"}.items()},
@@ -183,10 +183,10 @@ def surroundings(folder: Path) -> dict[str, Surroundings]:
         b"a:b;c",
         b"x" * 250,
     ]
-    found |= {
+    mapping |= {
         f"file names {name[:20]!r}": Surroundings(name=name, may=(2,) if b"\xff" in name else ()) for name in names
     }
-    return found | {
+    return mapping | {
         "file names with a dash": Surroundings(name=b"-x", relative=True, may=(2,)),
         "file names with a dash, marked": Surroundings(name=b"./-x", relative=True),
     }
@@ -222,14 +222,14 @@ class Places:
 
     def faults(self, name: str, asked: Sequence[str]) -> list[str]:
         """What is wrong with what commands come to in surroundings of a name, beside the usual ones."""
-        around, found = self.surroundings[name], []
-        unknown = [one for one in asked if one not in self._usual]
-        self._usual |= {one: came.status for one, came in self.come(Surroundings(), unknown)}
-        for one, came in self.come(around, asked):
-            if (mark := came.wrong()) or came.status not in (self._usual[one], *around.may):
-                why = f"{came.status} instead of {self._usual[one]} {mark}"
-                found.append(f"{name}: tape {one}: {why}: {came.err[-600:].decode(errors='backslashreplace')}")
-        return found
+        around, texts = self.surroundings[name], []
+        unknown = [item for item in asked if item not in self._usual]
+        self._usual |= {item: came.status for item, came in self.come(Surroundings(), unknown)}
+        for text, came in self.come(around, asked):
+            if (mark := came.wrong()) or came.status not in (self._usual[text], *around.may):
+                why = f"{came.status} instead of {self._usual[text]} {mark}"
+                texts.append(f"{name}: tape {text}: {why}: {came.err[-600:].decode(errors='backslashreplace')}")
+        return texts
 
     def come(self, around: Surroundings, asked: Sequence[str]) -> Iterator[tuple[str, Came]]:
         """What the commands of some names come to, each in a process that has begun in these surroundings."""

@@ -226,11 +226,11 @@ def test_next_to_nothing_is_imported_before_the_guard_stands() -> None:
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    found = set(done.stdout.split())
-    ours = {name for name in found if name.partition(".")[0] == "tape"}
+    words = set(done.stdout.split())
+    ours = {name for name in words if name.partition(".")[0] == "tape"}
     assert ours == {"tape", "tape.cli", "tape.cli.main", "tape.interrupts"}
-    assert len(found - ours) <= 25, found  # those of `signal` and `collections.abc`
-    assert not found & {"typing", "argparse", "threading", "asyncio", "importlib.metadata", "json"}
+    assert len(words - ours) <= 25, words  # those of `signal` and `collections.abc`
+    assert not words & {"typing", "argparse", "threading", "asyncio", "importlib.metadata", "json"}
 
 
 def test_an_interrupt_of_main_as_a_function_is_a_status(
@@ -253,7 +253,7 @@ SWEPT = {"run": 5.0, "workers": 6.0, "solve": 2.0, "solve apart": 3.0, "view": 1
 def sweep(data: Path, folder: Path, seed: int, each: int) -> dict[str, dict[str, float]]:
     """Ctrl-C at so many random moments of each command; checks every one."""
     rng = random.Random(seed)
-    found: dict[str, dict[str, float]] = {}
+    numbers: dict[str, dict[str, float]] = {}
     for kind, most in SWEPT.items():
         tally = {"interrupted": 0, "had ended": 0, "most cpu": 0.0, "most seconds": 0.0}
         for number in range(each):
@@ -271,18 +271,18 @@ def sweep(data: Path, folder: Path, seed: int, each: int) -> dict[str, dict[str,
                 tally["had ended"] += 1
             tally["most cpu"] = round(max(tally["most cpu"], ended.cpu), 2)
             tally["most seconds"] = round(max(tally["most seconds"], ended.seconds), 2)
-        found[kind] = tally
-    return found
+        numbers[kind] = tally
+    return numbers
 
 
 @pytest.mark.soak
 def test_ctrl_c_at_fifty_random_moments(data: Path, tmp_path: Path) -> None:
     began = time.monotonic()
-    found = sweep(data, tmp_path, seed=2, each=10)
-    counted = sum(int(tally["interrupted"] + tally["had ended"]) for tally in found.values())
-    figures = {"moments": counted, "commands": found, "tracebacks": 0, "children left": 0, "files left": 0,
+    numbers = sweep(data, tmp_path, seed=2, each=10)
+    counted = sum(int(tally["interrupted"] + tally["had ended"]) for tally in numbers.values())
+    figures = {"moments": counted, "commands": numbers, "tracebacks": 0, "children left": 0, "files left": 0,
                "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
     if where := os.environ.get("TAPE_SOAK_RESULTS"):
         (Path(where) / "interrupts.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     assert counted == 50
-    assert sum(tally["interrupted"] for tally in found.values()) > 25
+    assert sum(tally["interrupted"] for tally in numbers.values()) > 25

@@ -50,9 +50,9 @@ def test_models_are_listed_by_a_part_of_their_names(tape: Tape) -> None:
     providers = tape("prices")
     assert providers.code == 0
     assert "openai " in providers.out
-    found = tape("prices", "--find", "gpt-4o-mini").out
-    assert "openai:gpt-4o-mini " in found
-    assert "claude" not in found
+    name = tape("prices", "--find", "gpt-4o-mini").out
+    assert "openai:gpt-4o-mini " in name
+    assert "claude" not in name
     assert "whisper-1       ?           ?" in tape("prices", "--find", "openai:whisper").out
     nothing = tape("prices", "--find", "no-such-model")
     assert (nothing.code, nothing.out) == (1, "")

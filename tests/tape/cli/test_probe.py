@@ -45,9 +45,9 @@ def test_a_model_that_can_do_nothing_is_recognised_and_gives_its_roles_away(
         assert text in out
 
     written = tape(*command, "--json")
-    found = written.data
-    assert (found["roles"]["plan"]["valid"], found["episode"]["success"]) == (0, True)
-    assert found["advice"]["settings"]["world_model"] == "simulator"
+    data = written.data
+    assert (data["roles"]["plan"]["valid"], data["episode"]["success"]) == (0, True)
+    assert data["advice"]["settings"]["world_model"] == "simulator"
     assert "from the cache" in written.err
 
     run = tmp_path / "run"
@@ -109,11 +109,11 @@ def test_what_cannot_be_measured_is_refused_at_the_start(levels: list[str], tape
 @pytest.mark.slow
 def test_a_bundled_model_is_measured_at_what_it_can_do(tape: Tape) -> None:
     model = f"bundled:{sizes('compact')[-1]}"
-    found = tape(*f"probe {model} sokoban --levels easy --cases 10 --minutes 2 --json".split()).data
-    assert found["prompts"] == "compact"
+    data = tape(*f"probe {model} sokoban --levels easy --cases 10 --minutes 2 --json".split()).data
+    assert data["prompts"] == "compact"
     for role in ("plan", "next"):
-        assert found["roles"][role]["valid"] == found["roles"][role]["n"]
-        assert found["roles"][role]["good_enough"] is True
-    assert (found["advice"]["settings"], found["episode"]["success"]) == ({}, True)
-    assert found["tokens_per_second"]["written"] > 0
-    assert found["first"]["seconds"] > 0
+        assert data["roles"][role]["valid"] == data["roles"][role]["n"]
+        assert data["roles"][role]["good_enough"] is True
+    assert (data["advice"]["settings"], data["episode"]["success"]) == ({}, True)
+    assert data["tokens_per_second"]["written"] > 0
+    assert data["first"]["seconds"] > 0

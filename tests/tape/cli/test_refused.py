@@ -145,7 +145,9 @@ def plays(tape: Tape, command: list[str], out: Path) -> bool:
         return False
     lines = (out / "episodes.jsonl").read_text().splitlines() if (out / "episodes.jsonl").exists() else []
     results = [json.loads(line)["result"] for line in lines]
-    faults = [one["detail"] for one in results if one["end_state"] in ("model_error", "env_error", "solver_error")]
+    faults = [
+        result["detail"] for result in results if result["end_state"] in ("model_error", "env_error", "solver_error")
+    ]
     assert not faults, (command, faults)
     return True
 
@@ -159,9 +161,9 @@ def test_every_environment_is_tried() -> None:
 def test_without_its_extra_no_task_is_begun(module: str, extra: str, tmp_path: Path) -> None:
     commands = [command(environment, tmp_path / "out") for environment in NEEDED[module, extra]]
     code = BLOCKED.format(module=module, commands=commands)
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=100)
-    assert (found.returncode, found.stdout.split()) == (0, ["2"] * len(commands)), found.stderr
-    *errors, _ = found.stderr.split("---\n")
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=100)
+    assert (completed.returncode, completed.stdout.split()) == (0, ["2"] * len(commands)), completed.stderr
+    *errors, _ = completed.stderr.split("---\n")
     assert all(f"tape-planner[{extra}]" in refused(error) for error in errors)
     assert len(errors) == len(commands)
     assert not (tmp_path / "out").exists()

@@ -27,8 +27,8 @@ SOME = 12
 
 @pytest.fixture(scope="module")
 def around() -> Iterator[Places]:
-    with opened() as found:
-        yield found
+    with opened() as result:
+        yield result
 
 
 def can_be_nobody() -> bool:
@@ -41,7 +41,7 @@ def can_be_nobody() -> bool:
 def possible(around: Places) -> list[str]:
     """The names of the surroundings that there can be on this machine."""
     nobody = can_be_nobody()
-    return [name for name, one in around.surroundings.items() if nobody or not one.user]
+    return [name for name, surroundings in around.surroundings.items() if nobody or not surroundings.user]
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ KINDS = ("HOME", "TMPDIR", "locale", "encoding", "user", "std", "file names", ""
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_command_in_all_surroundings(around: Places, kind: str, keep_figures: Keep) -> None:
     asked, faults = list(commands("")), list[str]()
-    names = [name for name in possible(around) if next(one for one in KINDS if name.startswith(one)) == kind]
+    names = [name for name in possible(around) if next(text for text in KINDS if name.startswith(text)) == kind]
     for name in names:
         faults += around.faults(name, asked)
     faults += around.faults("stdout full", list(helps())) if kind == "std" else []
@@ -71,7 +71,9 @@ def test_every_command_in_all_surroundings(around: Places, kind: str, keep_figur
 
 @pytest.mark.parametrize("name", ["stdout full", "nobody reads"])
 def test_output_that_cannot_be_written_is_reported_once(around: Places, name: str) -> None:
-    faults = [fault for one in ("version", "help", "solvers", "prices of one") for fault in around.faults(name, [one])]
+    faults = [
+        fault for text in ("version", "help", "solvers", "prices of one") for fault in around.faults(name, [text])
+    ]
     assert not faults, "\n".join(faults)
 
 

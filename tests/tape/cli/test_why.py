@@ -45,12 +45,12 @@ def test_an_episode_is_explained_in_80_columns(run: Path, tape: Tape) -> None:
 
 
 def test_one_round_and_json(run: Path, tape: Tape) -> None:
-    found = tape("why", run, "2", "--json").data
-    assert (found["episode"]["task"], found["episode"]["number"]) == ("room", 2)
-    assert found["about"]
-    events = list(read_trace(run / "traces" / f"{found['episode']['key']}.jsonl"))
-    assert found["rounds"] == json.loads(json.dumps([one.to_dict() for one in rounds(events)]))
-    assert [one["number"] for one in tape("why", run, "2", "--round", "1", "--json").data["rounds"]] == [1]
+    data = tape("why", run, "2", "--json").data
+    assert (data["episode"]["task"], data["episode"]["number"]) == ("room", 2)
+    assert data["about"]
+    events = list(read_trace(run / "traces" / f"{data['episode']['key']}.jsonl"))
+    assert data["rounds"] == json.loads(json.dumps([planning_round.to_dict() for planning_round in rounds(events)]))
+    assert [entry["number"] for entry in tape("why", run, "2", "--round", "1", "--json").data["rounds"]] == [1]
     assert [line.split()[0] for line in tape("why", run, "--list").out.splitlines()] == ["1", "2"]
 
 
@@ -73,14 +73,14 @@ def test_what_is_not_there_is_an_error_that_lists_what_is(run: Path, tmp_path: P
 
 def test_every_command_takes_the_trace_of_one_episode_and_shows_what_was_refused(tmp_path: Path, tape: Tape) -> None:
     file = write_trace(tmp_path / "run.jsonl", refused_episode())
-    found = tape("why", file)
-    assert found.out.startswith("run.jsonl\ntape with none, at most 6 steps and $0.008.\n")
-    told = " ".join(found.out.split())
+    written = tape("why", file)
+    assert written.out.startswith("run.jsonl\ntape with none, at most 6 steps and $0.008.\n")
+    told = " ".join(written.out.split())
     assert "ask a person was refused where it was to be approved, so it was planned anew without it." in told
     assert "2 actions; 1 refused when approval was asked for, and left out." in told
-    found = tape("why", file, "--json")
-    assert (found.data["episode"]["key"], found.data["episode"]["agent"]) == ("run", "tape")
-    assert [one["ended"]["refused"] for one in found.data["rounds"]] == [REFUSED, ""]
+    written = tape("why", file, "--json")
+    assert (written.data["episode"]["key"], written.data["episode"]["agent"]) == ("run", "tape")
+    assert [entry["ended"]["refused"] for entry in written.data["rounds"]] == [REFUSED, ""]
     shown = tape("show", file)
     assert (shown.code, "asked before ask a person (destructive): refused" in shown.out) == (0, True)
     pictures = [(tmp_path / f"run-round-{number}.svg").read_text() for number in (1, 2)]
@@ -100,10 +100,10 @@ def test_an_unfinished_trace_ends_with_what_there_is(tmp_path: Path, tape: Tape)
     torn = tmp_path / "torn.jsonl"
     torn.write_text(cut.read_text() + '{"schema": 2, "se')
     for file, said in ((cut, "The trace ends before the episode does"), (torn, "can be read up to event 8: line 9: ")):
-        found = tape("why", file)
-        assert (found.code, "The trace stops before the episode has ended." in found.out) == (0, True)
-        assert "CHOSEN" in found.out
-        assert said in found.err
+        written = tape("why", file)
+        assert (written.code, "The trace stops before the episode has ended." in written.out) == (0, True)
+        assert "CHOSEN" in written.out
+        assert said in written.err
         assert said in tape("show", file, "--no-pictures").out.splitlines()[-1]
         assert ": unfinished, " in tape("show", file, "--list").out
         assert tape("view", file).code == 0

@@ -41,7 +41,7 @@ class Weighing(ScriptedLM):
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         self.requests += requests
-        return [(tuple(self._weights(one, len(options(one)))), Usage(1, 1)) for one in requests]
+        return [(tuple(self._weights(request, len(options(request)))), Usage(1, 1)) for request in requests]
 
 
 def options(request: Request) -> tuple[str, ...]:

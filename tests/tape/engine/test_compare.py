@@ -70,5 +70,11 @@ def test_a_known_no_op_is_skipped_on_the_way() -> None:
 
 def test_with_exact_comparison_all_stays_as_in_the_paper() -> None:
     for wrong in (IN_VAIN, ON_THE_WAY):
-        one, other = (played(domain(3), wrong, mismatch="exact") for domain in (OneWayDomain, OpenLineDomain))
-        assert (one.end_state, one.actions, one.lm_calls) == (other.end_state, other.actions, other.lm_calls)
+        episode_result, other = (
+            played(domain(3), wrong, mismatch="exact") for domain in (OneWayDomain, OpenLineDomain)
+        )
+        assert (episode_result.end_state, episode_result.actions, episode_result.lm_calls) == (
+            other.end_state,
+            other.actions,
+            other.lm_calls,
+        )

@@ -58,7 +58,7 @@ def test_the_explanation_is_in_units_before_anything_but_planning_is_spent() -> 
         "add(a=multiply(a=multiply(a=3, b=4), b=7), b=5)",
         "answer(r3)",
     ]
-    [event] = [found for found in trace.events if isinstance(found, InfeasibleEvent)]
+    [event] = [outcome for outcome in trace.events if isinstance(outcome, InfeasibleEvent)]
     assert (event.text, event.explanation, event.description()) == (text, result.explanation, text)
     assert json.loads(json.dumps(result.explanation)) == result.explanation
     selected = [event for event in trace.events if isinstance(event, PathSelectedEvent)]
@@ -73,8 +73,8 @@ def test_the_budget_that_binds_is_named() -> None:
         """Divide."""
         return a / b
 
-    one = run({"usd": "0.002", "steps": 9, "seconds": 9})
-    assert one.detail.endswith("needs a cap of $0.003, the other caps as they are")
+    episode_result = run({"usd": "0.002", "steps": 9, "seconds": 9})
+    assert episode_result.detail.endswith("needs a cap of $0.003, the other caps as they are")
     both = run({"usd": "0.002", "steps": 2})
     assert both.detail.endswith("into 2 steps and $0.002: the cheapest complete plan needs caps of 4 steps and $0.003")
     tools = [

@@ -101,9 +101,9 @@ def chain(length: int, price: int = 1) -> PlanGraph:
 
 @given(st.integers(1, 8), st.integers(0, 12), st.integers(1, 3))
 def test_the_frontier_is_what_the_budget_reaches_with_something_left(length: int, budget: int, price: int) -> None:
-    found = frontier(chain(length, price), "0", {"steps": budget}, ["0"])
-    assert [f.node for f in found] == [str(i) for i in range(1, length + 1) if (i + 1) * price <= budget]
-    for f in found:
+    nodes = frontier(chain(length, price), "0", {"steps": budget}, ["0"])
+    assert [f.node for f in nodes] == [str(i) for i in range(1, length + 1) if (i + 1) * price <= budget]
+    for f in nodes:
         assert f.remaining == {"steps": budget - int(f.node) * price}
 
 
@@ -141,8 +141,8 @@ def test_an_uncertain_invalid_is_predicted_again_and_kept_with_little_confidence
 ) -> None:
     model = Unsure(confidence)
     result, events = play(model=model, num_plans=1, ablations={"requery_threshold": threshold})
-    found = [edge["confidence"] for edge in of_type(events, GraphFoldedEvent)[0].graph["links"]]
-    assert found == (pytest.approx([1 - confidence] * 3) if again else [])
+    outcome = [edge["confidence"] for edge in of_type(events, GraphFoldedEvent)[0].graph["links"]]
+    assert outcome == (pytest.approx([1 - confidence] * 3) if again else [])
     assert (result.replans == 0) is again, "else the action is tried without a prediction"
     assert result.success or not again
     assert all(obeys(request, " invalid") for request in model.requests if request.role == "next") is not again
@@ -165,10 +165,10 @@ def test_a_confident_path_to_a_goal_comes_first(solver: str, cautious: bool, ste
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources({"steps": 1}))
     selector = SolverSelector(solver, cautious=cautious)
-    found = asyncio.run(selector.select(graph, "s", {"steps": steps}, steps))
-    assert [graph.edge(number).action for number in found.path] == expected
-    assert found.confidence == (0.9 if expected[0] == "down" else 0.5 if cautious else 0.0)
-    assert solvers.check(found.problem, found.solution) == []
+    selection = asyncio.run(selector.select(graph, "s", {"steps": steps}, steps))
+    assert [graph.edge(number).action for number in selection.path] == expected
+    assert selection.confidence == (0.9 if expected[0] == "down" else 0.5 if cautious else 0.0)
+    assert solvers.check(selection.problem, selection.solution) == []
 
 
 class Solving(SimulatedModel):

@@ -31,12 +31,12 @@ def proposed(m: int, *, distinct: bool, starts: int = 1, seed: int = 1) -> list[
 
 
 def test_distinct_plans_are_distinct_from_each_of_several_starts() -> None:
-    found = proposed(6, distinct=True, starts=3)
-    assert [len({plan.actions for plan in plans}) for plans in found] == [6, 6, 6]
-    assert found[0] != found[1] != found[2]  # each start has a seed of its own
-    assert proposed(6, distinct=True, starts=3) == found
-    assert proposed(6, distinct=True)[0] == found[0]
-    assert proposed(6, distinct=True, seed=2)[0] != found[0]
+    all_plans = proposed(6, distinct=True, starts=3)
+    assert [len({plan.actions for plan in plans}) for plans in all_plans] == [6, 6, 6]
+    assert all_plans[0] != all_plans[1] != all_plans[2]  # each start has a seed of its own
+    assert proposed(6, distinct=True, starts=3) == all_plans
+    assert proposed(6, distinct=True)[0] == all_plans[0]
+    assert proposed(6, distinct=True, seed=2)[0] != all_plans[0]
 
 
 def test_one_plan_a_start_is_drawn_as_ever() -> None:
@@ -77,7 +77,10 @@ def test_episodes_beside_it_change_no_plan() -> None:
 
     for seed, event in zip((7, 8), asyncio.run(both()), strict=True):
         _, events = play(ROOM, 6, model=tiny_lm(), ablations={"sampling": "distinct"}, max_replans=0, seed=seed)
-        assert next(one for one in events if isinstance(one, PlansSampledEvent)).plans == event.plans
+        assert (
+            next(sampled_event for sampled_event in events if isinstance(sampled_event, PlansSampledEvent)).plans
+            == event.plans
+        )
 
 
 def test_nodes_that_different_plans_pass_through_are_counted() -> None:

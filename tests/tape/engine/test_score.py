@@ -91,12 +91,12 @@ class Knows:
 @given(st.floats(-1, 1), st.floats(-1, 1))
 def test_the_declared_test_goes_before_the_score(likely: float, mean: float) -> None:
     scorer = Scored(Score(likely, mean))
-    found = asyncio.run(GoalTestScorer(scorer, Knows()).score(["a", "goal", "b"], {}))  # type: ignore[arg-type]
+    score = asyncio.run(GoalTestScorer(scorer, Knows()).score(["a", "goal", "b"], {}))  # type: ignore[arg-type]
     assert scorer.asked == ["a", "b"]
-    assert found[1] == Score(1.0, 1.0)
-    assert found[0] == found[2]
-    assert found[0].likely < 0.5 > found[0].mean
-    assert found[0].likely == likely or likely > 0.49
+    assert score[1] == Score(1.0, 1.0)
+    assert score[0] == score[2]
+    assert score[0].likely < 0.5 > score[0].mean
+    assert score[0].likely == likely or likely > 0.49
 
 
 class KnownLine(Line):

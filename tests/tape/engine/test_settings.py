@@ -164,9 +164,9 @@ TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
     ids=["tools", "graded tools", "sokoban", "alfworld", "scienceworld"],
 )
 def test_the_domain_chooses_the_settings_that_are_left_open(domain: Any, chosen: tuple[str, ...]) -> None:
-    found = TapeConfig().resolved(domain())
-    switches = found.ablations
-    assert (found.execution, found.on_infeasible, switches.sampling, switches.score) == chosen
+    config = TapeConfig().resolved(domain())
+    switches = config.ablations
+    assert (config.execution, config.on_infeasible, switches.sampling, switches.score) == chosen
     named = TapeConfig(
         execution="free",
         on_infeasible="partial",

@@ -92,7 +92,7 @@ class Schedule:
         counts: Counter[str],
     ) -> None:  # fmt: skip
         self._rng, self._books, self._caps, self._counts = rng, books, (cap, session), counts
-        self._gateways = [Gateway(config, one) for one in books[:-1]]
+        self._gateways = [Gateway(config, book) for book in books[:-1]]
         self._approvals = [Approvals(1000) for _ in self._gateways]
         self._in_place = [rng.random() < 0.5 for _ in self._gateways]
         """Whether the clients of a gateway are asked within the call; else they come again with the answer."""
@@ -160,12 +160,12 @@ class Schedule:
         while self._spending:
             self._end_spending()
         await self._written()
-        for one in self._books:
-            await one.caught_up()
+        for book in self._books:
+            await book.caught_up()
         self._counts["asked twice"] += sum(count > 1 for count in self._asked.values())
         self._counts["asked"] += self._asked.total()
         self._counts["granted"] += self._granted.total()
-        assert not any(one.run.reserved.get("usd") for one in self._books), "nothing is held once all has ended"
+        assert not any(ledgers.run.reserved.get("usd") for ledgers in self._books), "nothing is held once all has ended"
 
     async def _written(self) -> None:
         """Wait for what is written soon; then what is held is what calls hold whose user is not thinking any more."""
@@ -174,9 +174,9 @@ class Schedule:
             if books._shared is not None:
                 await asyncio.wrap_future(books._shared.ends.submit(lambda: None))
         for number, gateway in enumerate(self._gateways):
-            holding = [one for one in self._flights if one.at == number and one.point in ("ready", "tool")]
+            holding = [flight for flight in self._flights if flight.at == number and flight.point in ("ready", "tool")]
             held = gateway.ledgers.current(WHO.client, WHO.session).ledger.reserved
-            assert held.get("usd", 0) == sum(WORST[one.tool] for one in holding)
+            assert held.get("usd", 0) == sum(WORST[flight.tool] for flight in holding)
 
     # --- calls ----------------------------------------------------------------------------------
 

@@ -72,8 +72,8 @@ def call(address: str, who: str, tool: str, **arguments: Any) -> dict[str, Any]:
     status, text = post(address, body, Authorization=f"Bearer {TOKENS[who]}", **headers)
     assert status == 200, text
     line = next(line for line in text.splitlines() if line.startswith(("data: ", "{")))
-    found: dict[str, Any] = json.loads(line.removeprefix("data: "))["result"]
-    return found
+    values: dict[str, Any] = json.loads(line.removeprefix("data: "))["result"]
+    return values
 
 
 class People:
@@ -103,18 +103,18 @@ class People:
     def until(self, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         """What the page shows, as soon as something holds of it."""
         for _ in range(1000):
-            status, found, _ = self.asks()
-            assert status == 200, found
-            if holds(found):
-                return dict(found)
+            status, result, _ = self.asks()
+            assert status == 200, result
+            if holds(result):
+                return dict(result)
             time.sleep(0.02)
-        raise AssertionError(f"the page still shows {found}")
+        raise AssertionError(f"the page still shows {result}")
 
     def decide(self, act: str, tool: str, why: str = "") -> tuple[int, Any, float]:
         """Approve or refuse the call of a tool that waits."""
-        (one,) = (one for one in self.until(lambda state: state["waiting"]["count"])["waiting"]["rows"])
-        assert one["tool"] == tool
-        return self.asks("/act", {"act": act, "id": one["id"], "why": why})
+        (item,) = (entry for entry in self.until(lambda state: state["waiting"]["count"])["waiting"]["rows"])
+        assert item["tool"] == tool
+        return self.asks("/act", {"act": act, "id": item["id"], "why": why})
 
 
 @contextlib.contextmanager
@@ -127,8 +127,8 @@ def people_at(file: Path) -> Iterator[People]:
 @contextlib.contextmanager
 def meanwhile(address: str, who: str, tool: str, **arguments: Any) -> Iterator[list[dict[str, Any]]]:
     """Call a tool in a thread; its result is there after the block."""
-    found: list[dict[str, Any]] = []
-    thread = threading.Thread(target=lambda: found.append(call(address, who, tool, **arguments)))
+    values: list[dict[str, Any]] = []
+    thread = threading.Thread(target=lambda: values.append(call(address, who, tool, **arguments)))
     thread.start()
-    yield found
+    yield values
     thread.join()

@@ -29,8 +29,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 @pytest.fixture
 def runner() -> Iterator[asyncio.Runner]:
     """An event loop for one test."""
-    with asyncio.Runner() as found:
-        yield found
+    with asyncio.Runner() as result:
+        yield result
 
 
 @pytest.fixture

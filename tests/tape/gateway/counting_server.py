@@ -28,7 +28,7 @@ def append(path: Path, text: str) -> None:
 
 def main() -> None:
     """Serve until the input ends; ``linger`` goes on after that, and ignores SIGTERM."""
-    journal, log, pids = (Path(one) for one in sys.argv[1:4])
+    journal, log, pids = (Path(text) for text in sys.argv[1:4])
     append(pids, str(os.getpid()))
     if "linger" in sys.argv:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

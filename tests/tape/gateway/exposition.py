@@ -19,7 +19,7 @@ def parsed(text: str) -> dict[Sample, float]:
         AssertionError: Something is not as the format has it.
     """
     assert text.endswith("\n")
-    found: dict[Sample, float] = {}
+    numbers: dict[Sample, float] = {}
     families: dict[str, str] = {}
     lines = text.removesuffix("\n").split("\n")
     for number, line in enumerate(lines):
@@ -37,12 +37,12 @@ def parsed(text: str) -> dict[Sample, float]:
             name, labels, value = _sample(line)
             family = next(reversed(families))
             assert name.removeprefix(family) in _SUFFIXES[families[family]], f"{line}: not of {family}"
-            assert (name, labels) not in found, f"{line} comes twice"
-            found[name, labels] = value
+            assert (name, labels) not in numbers, f"{line} comes twice"
+            numbers[name, labels] = value
     for family, kind in families.items():
         if kind == "histogram":
-            _check_histogram(found, family)
-    return found
+            _check_histogram(numbers, family)
+    return numbers
 
 
 def _sample(line: str) -> tuple[str, frozenset[tuple[str, str]], float]:
@@ -54,7 +54,7 @@ def _sample(line: str) -> tuple[str, frozenset[tuple[str, str]], float]:
         while rest[position] != "}":
             label = _LABEL.match(rest, position)
             assert label, line
-            labels.append((label[1], re.sub(r"\\(.)", lambda one: {"n": "\n"}.get(one[1], one[1]), label[2])))
+            labels.append((label[1], re.sub(r"\\(.)", lambda match: {"n": "\n"}.get(match[1], match[1]), label[2])))
             position = label.end()
             if rest[position] == ",":
                 position += 1
@@ -67,16 +67,16 @@ def _sample(line: str) -> tuple[str, frozenset[tuple[str, str]], float]:
     return name[0], frozenset(labels), float(rest[1:])
 
 
-def _check_histogram(found: dict[Sample, float], family: str) -> None:
+def _check_histogram(numbers: dict[Sample, float], family: str) -> None:
     series: dict[frozenset[tuple[str, str]], list[tuple[float, float]]] = {}
-    for (name, labels), value in found.items():
+    for (name, labels), value in numbers.items():
         if name == f"{family}_bucket":
             [most] = [float(text) for label, text in labels if label == "le"]
-            series.setdefault(frozenset(one for one in labels if one[0] != "le"), []).append((most, value))
+            series.setdefault(frozenset(pair for pair in labels if pair[0] != "le"), []).append((most, value))
     for labels, buckets in series.items():
         bounds, counts = zip(*buckets, strict=True)
         assert list(bounds) == sorted({*bounds}), "bounds rise"
         assert bounds[-1] == float("inf")
         assert list(counts) == sorted(counts), "counts are of all below"
-        assert counts[-1] == found[f"{family}_count", labels]
-        assert found[f"{family}_sum", labels] >= 0
+        assert counts[-1] == numbers[f"{family}_count", labels]
+        assert numbers[f"{family}_sum", labels] >= 0

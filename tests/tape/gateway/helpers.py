@@ -117,8 +117,8 @@ async def call(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: A
 
 async def ask(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool; the fields of its answer."""
-    found: dict[str, Any] = (await call(gateway, tool, who, **arguments))["structuredContent"]
-    return found
+    values: dict[str, Any] = (await call(gateway, tool, who, **arguments))["structuredContent"]
+    return values
 
 
 async def left(gateway: Gateway, kind: str = "usd", who: Caller = WHO) -> float:
@@ -139,10 +139,10 @@ def paid(call: AbstractContextManager[Any], *answer: Any, **more: Any) -> None:
         (charge.used if isinstance(charge, ModelCharge) else charge.answered)(*answer, **more)
 
 
-def record(name: str, found: Mapping[str, Any]) -> None:
+def record(name: str, values: Mapping[str, Any]) -> None:
     """Write the figures of a sweep to the folder of ``make soak``."""
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        Path(folder, f"{name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        Path(folder, f"{name}.json").write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
 def server_table(command: list[str], name: str = "s", seconds: float = 200) -> str:

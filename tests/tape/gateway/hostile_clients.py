@@ -135,17 +135,17 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     line = await reader.readline()
     if not line.startswith(b"HTTP/1.1 "):
         return 0, {}
-    found: dict[str, str] = {}
-    while (one := await reader.readline()).strip():
-        name, _, value = one.decode("latin-1").partition(":")
-        found[name.lower()] = value.strip()
-    if "content-length" in found:
-        await reader.readexactly(int(found["content-length"]))
-    elif found.get("transfer-encoding") == "chunked":
+    texts: dict[str, str] = {}
+    while (data := await reader.readline()).strip():
+        name, _, value = data.decode("latin-1").partition(":")
+        texts[name.lower()] = value.strip()
+    if "content-length" in texts:
+        await reader.readexactly(int(texts["content-length"]))
+    elif texts.get("transfer-encoding") == "chunked":
         while size := int(await reader.readline(), 16):
             await reader.readexactly(size + 2)
         await reader.readline()
-    return int(line.split()[1]), found
+    return int(line.split()[1]), texts
 
 
 async def slow_readers(client: Client) -> None:
@@ -273,6 +273,6 @@ if __name__ == "__main__":
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a connection that is closed is what they are for
     done = asyncio.run(attack(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
     answers = {
-        client: {str(status): n for status, n in sorted(found.items())} for client, found in done.answers.items()
+        client: {str(status): n for status, n in sorted(counts.items())} for client, counts in done.answers.items()
     }
     print(json.dumps({"sent": dict(done.sent), "answers": answers}))

@@ -108,8 +108,8 @@ async def test_the_whole_is_shown_on_request_page_by_page(tmp_path: Path, mode: 
     async with talking(tmp_path, mode, answers) as (gateway, client, asked):
         assert (await client.call_tool("wipe", arguments)).is_error is not approve
         assert functions(gateway.config).calls == ([arguments["path"]] if approve else [])
-    assert [re.findall(r"page \d of \d", one) for one in asked] == [[], *([f"page {n} of 3"] for n in (1, 2, 3))]
-    whole = "".join(one.partition("\n")[2] + "\n" for one in asked[1:])
+    assert [re.findall(r"page \d of \d", name) for name in asked] == [[], *([f"page {n} of 3"] for n in (1, 2, 3))]
+    whole = "".join(name.partition("\n")[2] + "\n" for name in asked[1:])
     assert "".join(re.findall(r'^a, characters .* = "([a-z]+)"$', whole, re.M)) == arguments["a"]
     assert 'path = "/ IMPORTANT"' in whole
 
@@ -134,8 +134,8 @@ async def test_what_cannot_be_shown_is_refused_without_asking(
     tmp_path: Path, mode: str, options: dict[str, Any], why: str
 ) -> None:
     async with talking(tmp_path, mode, reply("accept", approve=True)) as (gateway, client, asked):
-        found = await client.call_tool("wipe", {"path": "/", "options": options})
-        message = found.structured_content["message"]
+        tool = await client.call_tool("wipe", {"path": "/", "options": options})
+        message = tool.structured_content["message"]
         assert "wipe was not called: it is destructive, and its arguments cannot be shown" in message
         assert why in message
         assert functions(gateway.config).calls == asked == []
@@ -146,8 +146,8 @@ async def test_what_cannot_be_shown_is_refused_without_asking(
 @pytest.mark.parametrize("answer", [("decline", {}), ("cancel", {}), ("accept", {"approve": False})])
 async def test_what_the_user_does_not_allow_costs_nothing(tmp_path: Path, mode: str, answer: tuple[str, Any]) -> None:
     async with talking(tmp_path, mode, reply(answer[0], **answer[1])) as (gateway, client, asked):
-        found = await client.call_tool("drop", {"text": "x"})
-        assert found.structured_content["error"] == "not_approved"
+        tool = await client.call_tool("drop", {"text": "x"})
+        assert tool.structured_content["error"] == "not_approved"
         assert functions(gateway.config).calls == []
         assert await left(gateway) == 0.1
     assert len(asked) == 1
@@ -156,9 +156,9 @@ async def test_what_the_user_does_not_allow_costs_nothing(tmp_path: Path, mode: 
 @MODES
 async def test_without_a_way_to_ask_it_is_refused_unless_allowed(tmp_path: Path, mode: str) -> None:
     async with talking(tmp_path, mode) as (_, client, _):
-        found = await client.call_tool("drop", {"text": "x"})
-        assert found.is_error is True
-        assert "allow_destructive = true" in found.structured_content["message"]
+        tool = await client.call_tool("drop", {"text": "x"})
+        assert tool.is_error is True
+        assert "allow_destructive = true" in tool.structured_content["message"]
     allow, text = "allow_destructive = true\n", config("drop")
     for allowing in (text + allow, f"[gateway]\n{allow}{text}"):
         async with talking(tmp_path, mode, text=allowing) as (_, client, _):
@@ -168,8 +168,8 @@ async def test_without_a_way_to_ask_it_is_refused_unless_allowed(tmp_path: Path,
 @MODES
 async def test_the_user_is_not_asked_about_what_cannot_be_paid(tmp_path: Path, mode: str) -> None:
     async with talking(tmp_path, mode, reply("accept", approve=True)) as (_, client, asked):
-        found = [await client.call_tool("drop", {"text": "x"}) for _ in range(3)]
-        assert found[2].structured_content["error"] == "budget_exceeded"
+        tools = [await client.call_tool("drop", {"text": "x"}) for _ in range(3)]
+        assert tools[2].structured_content["error"] == "budget_exceeded"
     assert len(asked) == 2
 
 

@@ -79,8 +79,8 @@ class Person:
 
     async def __call__(self, *_: Any) -> str:
         self.asked += 1
-        for one in self._meanwhile:
-            await one()
+        for item in self._meanwhile:
+            await item()
         return ""
 
 
@@ -91,13 +91,13 @@ async def held(gateway: Gateway) -> SessionCharge:
 async def test_a_budget_that_another_gateway_has_freed_makes_no_call_unasked(tmp_path: Path) -> None:
     person, file = Person(), write_config(tmp_path, DROP)
     async with AsyncExitStack() as stack:
-        one, other = [await stack.enter_async_context(running(file)) for _ in range(2)]
-        charge = await held(one)
+        context, other = [await stack.enter_async_context(running(file)) for _ in range(2)]
+        charge = await held(context)
         await other.ledgers.caught_up()  # as it last saw the journal, nothing fits
         charge.settle(Resources())
-        await one.ledgers.caught_up()
+        await context.ledgers.caught_up()
         made = await other.call(WHO, "drop", {"text": "x"}, person)
-        assert (made["isError"], person.asked, functions(one.config).calls) == (False, 1, ["x"])
+        assert (made["isError"], person.asked, functions(context.config).calls) == (False, 1, ["x"])
 
 
 async def test_what_does_not_fit_is_neither_asked_about_nor_made_once_it_fits(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ async def test_nothing_is_held_while_a_person_thinks_and_what_is_taken_meanwhile
     async with running(write_config(tmp_path, text)) as gateway:
 
         async def looked() -> None:
-            assert [one.held for one in store.balances()] == [0]
+            assert [balance.held for balance in store.balances()] == [0]
             assert not gateway.ledgers.run.reserved
 
         async def taken() -> None:
@@ -133,7 +133,7 @@ async def test_nothing_is_held_while_a_person_thinks_and_what_is_taken_meanwhile
         made = await gateway.call(WHO, "drop", {"text": "y"}, person := Person(looked, taken))
         assert (made["structuredContent"]["error"], made["structuredContent"]["scope"]) == ("budget_exceeded", "org")
         assert (person.asked, functions(gateway.config).calls) == (1, ["x"])
-    assert [(one.spent, one.held) for one in store.balances()] == [(40_000, 0)]
+    assert [(balance.spent, balance.held) for balance in store.balances()] == [(40_000, 0)]
 
 
 # --- the sweep --------------------------------------------------------------------------------------
@@ -157,10 +157,10 @@ async def played(rng: Random, folder: Path, number: int, gateways: int, stores: 
     try:
         await Schedule(rng, config, books, cap, session, counts).play(STEPS)
         for store in stores[:1]:
-            assert [one.held for one in store.read(scope)] == [0]
+            assert [balance.held for balance in store.read(scope)] == [0]
     finally:
-        for one in books:
-            one.close()
+        for book in books:
+            book.close()
         for path in {*journals}:
             path.unlink()
 
@@ -204,8 +204,8 @@ def test_gateways_on_one_postgres_ledger_make_no_call_unasked(
     judge(sweep(schedules, 5, tmp_path, stores), least, "asked_once_postgres", keep_figures)
 
 
-def judge(found: dict[str, Any], least: int, name: str, keep: Keep) -> None:
+def judge(values: dict[str, Any], least: int, name: str, keep: Keep) -> None:
     """Nothing happened that must not; all else often enough."""
-    assert [found[one] for one in NEVER] == [0, 0, 0], found
-    assert min(found.get(one, 0) for one in MADE) >= least, found
-    keep(name, found)
+    assert [values[text] for text in NEVER] == [0, 0, 0], values
+    assert min(values.get(text, 0) for text in MADE) >= least, values
+    keep(name, values)

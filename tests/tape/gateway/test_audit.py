@@ -39,8 +39,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def checked(capsys: pytest.CaptureFixture[str], path: Path, *more: str) -> tuple[int, str, str]:
     """Exit code and what is printed."""
     code = main(["audit", str(path), "--check", *more])
-    found = capsys.readouterr()
-    return code, found.out, found.err.replace(f"{path}:", "")
+    capture_result = capsys.readouterr()
+    return code, capture_result.out, capture_result.err.replace(f"{path}:", "")
 
 
 def faulty(path: Path) -> list[int]:
@@ -57,9 +57,9 @@ def written(path: Path, count: int = 4) -> list[bytes]:
                 "settled",
                 SPENT,
             )
-    found = path.read_bytes().splitlines(keepends=True)
-    assert len(found) == count
-    return found
+    data = path.read_bytes().splitlines(keepends=True)
+    assert len(data) == count
+    return data
 
 
 def watched(gateway: Gateway, audit: Audit) -> None:
@@ -120,15 +120,20 @@ async def test_a_call_is_one_line_whatever_becomes_of_it(tmp_path: Path) -> None
             waiting.cancel()
             await asyncio.wait([waiting])
             assert (await ask(gateway, "dear", Caller("local", "b"), text="x" * 1000))["error"] == "result_too_large"
-    assert [one.get("state") or one["error"] for one in lines(path)] == ["settled", "unknown_tool", "booked", "settled"]
+    assert [line.get("state") or line["error"] for line in lines(path)] == [
+        "settled",
+        "unknown_tool",
+        "booked",
+        "settled",
+    ]
     assert not faulty(path)
 
 
 def test_gateways_may_share_a_log(tmp_path: Path) -> None:
     path = tmp_path / "audit"
-    with closing(Audit(path)) as one, closing(Audit(path)) as two:
+    with closing(Audit(path)) as audit, closing(Audit(path)) as two:
         for number in range(40):
-            (one, two)[number % 2].refused(WatchedCall("local", "s", f"tool{number}", "d"), {"error": "busy"})
+            (audit, two)[number % 2].refused(WatchedCall("local", "s", f"tool{number}", "d"), {"error": "busy"})
     assert {line["tool"] for line in lines(path)} == {f"tool{number}" for number in range(40)}
     assert not faulty(path)
 
@@ -141,8 +146,8 @@ def test_every_change_of_a_byte_is_found(tmp_path: Path) -> None:
     for place in range(len(whole)):
         byte = (10, 13, whole[place] ^ 1)[place % 3] if whole[place] != 10 else 13
         path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
-        found = list(read_audit(path))
-        assert any(line.wrong for line in found) or found[-1].hash != last, (place, byte)
+        audit_lines = list(read_audit(path))
+        assert any(line.wrong for line in audit_lines) or audit_lines[-1].hash != last, (place, byte)
         if place <= ends[1]:  # of the last line alone only --last knows
             line = 1 + sum(end < place for end in ends)
             assert line in faulty(path) or line + 1 in faulty(path), (place, byte)
@@ -163,39 +168,39 @@ def test_every_byte_that_is_lost_or_added_is_found(a_log: tuple[Path, bytes], da
     end = data.draw(st.integers(begin, min(len(whole), begin + 50)))
     changed = whole[:begin] + data.draw(st.binary(max_size=5)) + whole[end:]
     path.write_bytes(changed)
-    found = list(read_audit(path))
-    untouched = not any(line.wrong for line in found) and [line.hash for line in found] == hashes
+    audit_lines = list(read_audit(path))
+    untouched = not any(line.wrong for line in audit_lines) and [line.hash for line in audit_lines] == hashes
     assert untouched == (changed == whole)
 
 
 def test_what_is_wrong_is_named_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "audit"
-    one, two, three, four = written(path)
+    data, two, three, four = written(path)
     last = [line.hash for line in read_audit(path)][-1]
     cases = [
-        ([one, two[:-40] + b"\n", three, four], "2: is no whole record: it was cut or changed"),
-        ([one, two.replace(b"0.01", b"0.02"), three, four], "3: names another hash: the line before it was changed"),
-        ([one, four], "2: has the number 4 in the place of 2: lines were taken out or moved"),
+        ([data, two[:-40] + b"\n", three, four], "2: is no whole record: it was cut or changed"),
+        ([data, two.replace(b"0.01", b"0.02"), three, four], "3: names another hash: the line before it was changed"),
+        ([data, four], "2: has the number 4 in the place of 2: lines were taken out or moved"),
         ([two, three, four], "1: has the number 2 in the place of 1"),
-        ([one, three, two, four], "2: has the number 3 in the place of 2"),
-        ([one, two, two, three, four], "3: has the number 2 in the place of 3"),
-        ([one, two, three, four[:-1]], "4: is no whole record"),
-        ([one, b'{"line": 2}\n', three, four], "2: is no whole record"),
-        ([one, b"[" * 100_000 + b"\n", three, four], "2: is no whole record"),
+        ([data, three, two, four], "2: has the number 3 in the place of 2"),
+        ([data, two, two, three, four], "3: has the number 2 in the place of 3"),
+        ([data, two, three, four[:-1]], "4: is no whole record"),
+        ([data, b'{"line": 2}\n', three, four], "2: is no whole record"),
+        ([data, b"[" * 100_000 + b"\n", three, four], "2: is no whole record"),
     ]
     for changed, says in cases:
         path.write_bytes(b"".join(changed))
         code, out, err = checked(capsys, path)
         assert (code, err.startswith(says)) == (1, True), err
         assert " 0 faults" not in out
-    path.write_bytes(b"".join([one, two]))  # a tail that was cut off shows only where the hash is known
+    path.write_bytes(b"".join([data, two]))  # a tail that was cut off shows only where the hash is known
     code, out, _ = checked(capsys, path)
     assert code == 0
     assert "do not show in this" in out
     code, _, err = checked(capsys, path, "--last", last)
     assert code == 1
     assert f"no line has the hash {last}: lines were cut off" in err
-    path.write_bytes(b"".join([one, two, three, four]))
+    path.write_bytes(b"".join([data, two, three, four]))
     written_after(path)
     code, out, _ = checked(capsys, path, "--last", last)
     assert (code, "the hash that was given is that of line 4" in out) == (0, True)
@@ -261,8 +266,8 @@ def test_lines_that_are_lost_are_counted_at_the_end(tmp_path: Path, capsys: pyte
 
 def test_half_a_line_of_a_gateway_that_died_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "audit"
-    one, two = written(path, 2)
-    path.write_bytes(one + two[:50])
+    data, two = written(path, 2)
+    path.write_bytes(data + two[:50])
     written_after(path)
     assert [line.get("state") or line["error"] for line in lines(path)] == ["settled", "budget_exceeded"]
     assert not faulty(path)

@@ -66,9 +66,9 @@ async def test_ledgers_nest_session_client_run(tmp_path: Path) -> None:
     scopes = []
     async with gateway_on(tmp_path, CONFIG + clients) as gateway:
         for client, session in itertools.product(("one", "two"), "abc"):
-            while "scope" not in (found := await ask(gateway, "dear", Caller(client, session), text="x")):
+            while "scope" not in (mapping := await ask(gateway, "dear", Caller(client, session), text="x")):
                 pass
-            scopes.append(found["scope"])
+            scopes.append(mapping["scope"])
         assert gateway.ledgers.run.used["usd"] == 280_000
     assert scopes == ["session", "session", "client", "session", "run", "run"]
 
@@ -230,30 +230,30 @@ async def test_a_function_that_empties_its_arguments_pays_for_what_it_was_asked(
         answers = [await call(gateway, "shred", pages=asked) for _ in range(60)]
         assert asked == [["a"], ["b"], ["c"], ["d"]]
         assert functions(gateway.config).calls == [4]
-        assert [one["isError"] for one in answers] == [False, *[True] * 59]
+        assert [answer["isError"] for answer in answers] == [False, *[True] * 59]
         assert await left(gateway) < 0.15  # nothing more of this kind is paid for
 
 
 async def test_a_slot_keeps_what_was_spent_in_it(tmp_path: Path) -> None:
-    one = Caller("local", 1)
+    caller = Caller("local", 1)
     async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
-        await call(gateway, "dear", one, text="x")
+        await call(gateway, "dear", caller, text="x")
         other = (await ask(gateway, "checkpoint"))["handle"]
-        assert "left" in await ask(gateway, "resume", one, handle=other)
-        assert await left(gateway, who=one) == 0.1
+        assert "left" in await ask(gateway, "resume", caller, handle=other)
+        assert await left(gateway, who=caller) == 0.1
         gateway.ledgers.end("local", 1)  # the session, and with it what was resumed
-        assert await left(gateway, who=one) == 0.06
+        assert await left(gateway, who=caller) == 0.06
         assert await left(gateway, who=Caller("local", 2)) == await left(gateway, who=Caller("local", 0)) == 0.1
     async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
-        assert await left(gateway, who=one) == 0.06
+        assert await left(gateway, who=caller) == 0.06
 
 
 async def test_a_session_has_so_many_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledgers, "MOST_HANDLES", 2)
     async with gateway_on(tmp_path, OWN_TOOLS + CONFIG) as gateway:
-        found = [await call(gateway, "checkpoint") for _ in range(3)]
-        assert [one.get("isError", False) for one in found] == [False, False, True]
-        assert "has 2 handles" in found[2]["structuredContent"]["message"]
+        outcome = [await call(gateway, "checkpoint") for _ in range(3)]
+        assert [mapping.get("isError", False) for mapping in outcome] == [False, False, True]
+        assert "has 2 handles" in outcome[2]["structuredContent"]["message"]
         assert not (await call(gateway, "checkpoint", Caller("local", 1))).get("isError")
 
 
@@ -262,10 +262,12 @@ async def test_only_budget_is_offered_unless_others_are_turned_on(tmp_path: Path
     tools = ["cheap", "dear", "wait", "fail", "usage", "free"]
     for own, names in (("", ["budget"]), (OWN_TOOLS, ["plan", "budget", "checkpoint", "resume"])):
         async with gateway_on(tmp_path, own + CONFIG) as gateway:
-            assert [one["name"] for one in gateway.listed()] == [*names, *tools]
+            assert [mapping["name"] for mapping in gateway.listed()] == [*names, *tools]
             budget = gateway.listed()[names.index("budget")]
-            found = {name: (await call(gateway, name)).get("structuredContent", {}) for name in ("plan", "checkpoint")}
-            assert [one.get("error") == "unknown_tool" for one in found.values()] == [not own, not own]
+            values_by_name = {
+                name: (await call(gateway, name)).get("structuredContent", {}) for name in ("plan", "checkpoint")
+            }
+            assert [item.get("error") == "unknown_tool" for item in values_by_name.values()] == [not own, not own]
     called = {"name": "budget", "description": budget["description"], "parameters": budget["inputSchema"]}
     for shown in (budget, {"type": "function", "function": called}):
         assert len(json.dumps(shown)) <= 3 * 120

@@ -236,7 +236,7 @@ REPORTS: list[tuple[object, int]] = [
 
 def scenario(folder: Path, seed: int) -> Counter[str]:
     """A server that changes, dies and announces at random; the judge reads the server's own log."""
-    chance, found = Random(seed), Counter[str]()
+    chance, counts = Random(seed), Counter[str]()
     server = Changing(folder)
     expected = 0
 
@@ -255,7 +255,7 @@ def scenario(folder: Path, seed: int) -> Counter[str]:
                 made = server.called()[before:]
                 assert made in ([], [name])
                 expected += (cost if name == "asks" else PRICE) if made else 0
-                found["calls made" if made else "calls refused"] += 1
+                counts["calls made" if made else "calls refused"] += 1
                 assert bool(made) == (answer.get("structuredContent", {}).get("error") in (None, "unanswered")), answer
                 assert gateway.ledgers.run.used["usd"] == expected
 
@@ -269,10 +269,10 @@ def scenario(folder: Path, seed: int) -> Counter[str]:
             announced = True
         elif what == "called":
             assert not announced, "a change was announced, and the list was not read again"
-            entry = next(one for one in TOOLS if one["name"] == more[0])
+            entry = next(mapping for mapping in TOOLS if mapping["name"] == more[0])
             assert known in ALIKE.values() or entry in known, f"{more[0]} was called as another tool"
-        found[what] += 1
-    return found
+        counts[what] += 1
+    return counts
 
 
 async def allowed(tool: Offered, arguments: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
@@ -285,7 +285,7 @@ SLOW = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @pytest.mark.parametrize("servers", [pytest.param(3, marks=SLOW), pytest.param(30, marks=pytest.mark.soak)])
 def test_servers_that_change_at_random(tmp_path: Path, servers: int) -> None:
-    found = Counter[str]()
+    counts = Counter[str]()
     for seed in range(servers):
-        found += scenario(tmp_path / str(seed), seed)
-    record("changing_servers", {"servers": servers, **found})
+        counts += scenario(tmp_path / str(seed), seed)
+    record("changing_servers", {"servers": servers, **counts})

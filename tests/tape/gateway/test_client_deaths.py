@@ -94,8 +94,8 @@ def listen(stdout: IO[bytes], heard: bytearray) -> bytearray:
     return heard
 
 
-def wait_for(found: Callable[[], object]) -> None:
-    while not found():
+def wait_for(function: Callable[[], object]) -> None:
+    while not function():
         time.sleep(0.005)
 
 
@@ -189,7 +189,7 @@ def die_by_a_signal(place: Place, chance: Random) -> None:
 
 def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str] = KINDS) -> dict[str, object]:
     """Let clients die, ten beside each journal."""
-    chance, kinds, found = Random(seed), Counter[str](), Counter[str]()
+    chance, kinds, counts = Random(seed), Counter[str](), Counter[str]()
     place = Place(folder / "0", linger=False)
     for number in range(deaths):
         if number and not number % 10:
@@ -202,12 +202,12 @@ def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str] = KINDS) -> di
                 os.kill(pid, signal.SIGKILL)
         place.require_gone()
         kinds[kind] += 1
-        found["calls made"] += len(place.calls()) - before
+        counts["calls made"] += len(place.calls()) - before
         if number % 10 == 9 or number == deaths - 1:
-            found["left open, counted in full"] += place.require_kept()
+            counts["left open, counted in full"] += place.require_kept()
         elif place.journal.exists():
             place.require_kept()
-    return {"deaths": deaths, "kinds": dict(sorted(kinds.items())), **found, "calls not in the journal": 0}
+    return {"deaths": deaths, "kinds": dict(sorted(kinds.items())), **counts, "calls not in the journal": 0}
 
 
 @pytest.mark.timeout(300)

@@ -46,10 +46,10 @@ def refusal(answer: tuple[int, str]) -> str | None:
     """The scope of the budget that refuses a call, None where the call was made."""
     status, text = answer
     assert status == 200, text
-    found = json.loads(
+    content = json.loads(
         next(line for line in text.splitlines() if line.startswith(("data: ", "{"))).removeprefix("data: ")
     )
-    return found["result"].get("structuredContent", {}).get("scope")  # type: ignore[no-any-return]
+    return content["result"].get("structuredContent", {}).get("scope")  # type: ignore[no-any-return]
 
 
 def in_session(address: str, session: str, name: str = "ONE") -> str | None:
@@ -65,8 +65,8 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def address(file: Path) -> Iterator[str]:
     """Host and port of a gateway on it, in this process."""
-    with serving_here(file, **TOKENS) as found:
-        yield found
+    with serving_here(file, **TOKENS) as name:
+        yield name
 
 
 @pytest.mark.parametrize("token", ["short", "with spaces in the middle of it", "ümlaut" * 5, "line\nbreak" * 3, ""])
@@ -81,8 +81,8 @@ def test_a_weak_token_is_refused(token: str) -> None:
 def test_sessions_that_the_protocol_does_not_have_are_not_invented(address: str, file: Path) -> None:
     body, headers = stateless("echo", text="x")
     right = {"Authorization": f"Bearer {TOKENS['ONE']}"}
-    found = [refusal(post(address, body, **headers, **right, Mcp_Session_Id=f"mine-{n}")) for n in range(5)]
-    assert found == [None, None, None, "session", "session"]
+    refusals = [refusal(post(address, body, **headers, **right, Mcp_Session_Id=f"mine-{n}")) for n in range(5)]
+    assert refusals == [None, None, None, "session", "session"]
     legacy = message(2, "tools/call", name="echo", arguments={"text": "x"})
     assert post(address, legacy, **right, Mcp_Session_Id="mine")[0] == 404
     scopes = {line.get("scope") for line in map(json.loads, file.with_suffix(".journal.jsonl").open())}
@@ -90,38 +90,38 @@ def test_sessions_that_the_protocol_does_not_have_are_not_invented(address: str,
 
 
 def test_coming_again_gives_no_fresh_budget(file: Path) -> None:
-    one = TOKENS["ONE"]
+    token = TOKENS["ONE"]
     with serving_here(file, **TOKENS) as address:
-        first = opened(address, one)[1]
+        first = opened(address, token)[1]
         assert [in_session(address, first) for _ in range(4)] == [None, None, None, "session"]
-        beside = opened(address, one)[1]  # a second one at the same time has a budget of its own
+        beside = opened(address, token)[1]  # a second one at the same time has a budget of its own
         assert in_session(address, beside) is None
-        assert delete(address, one, first) == 200
-        assert delete(address, one, first) == 404
-        assert in_session(address, opened(address, one)[1]) == "session"
+        assert delete(address, token, first) == 200
+        assert delete(address, token, first) == 404
+        assert in_session(address, opened(address, token)[1]) == "session"
         assert in_session(address, opened(address, TOKENS["TWO"])[1], "TWO") is None
     with serving_here(file, **TOKENS) as address:  # nor does a restart
-        assert in_session(address, opened(address, one)[1]) == "session"
+        assert in_session(address, opened(address, token)[1]) == "session"
 
 
 def test_each_client_has_a_token_a_budget_and_sessions_of_its_own(tmp_path: Path) -> None:
     config = CONFIG.replace('token_env = "ONE"', 'token_env = "ONE"\nbudget = { usd = "$0.01" }')
     file = write_config(tmp_path, config)
     with serving_here(file, **TOKENS) as address:
-        one, two = (opened(address, token)[1] for token in TOKENS.values())
-        assert [in_session(address, one) for _ in range(2)] == [None, "client"]
+        name, two = (opened(address, token)[1] for token in TOKENS.values())
+        assert [in_session(address, name) for _ in range(2)] == [None, "client"]
         assert in_session(address, two, "TWO") is None
         body = message(2, "tools/call", name="echo", arguments={"text": "x"})
         status, text = post(address, body, Authorization=f"Bearer {TOKENS['ONE']}", Mcp_Session_Id=two)
         assert (status, "Session not found" in text) == (404, True)
     journal = file.with_suffix(".journal.jsonl").read_text()
-    assert not any(secret in journal for secret in (*TOKENS.values(), one, two))
+    assert not any(secret in journal for secret in (*TOKENS.values(), name, two))
 
 
 def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(address: str) -> None:
-    found = [opened(address, TOKENS["ONE"]) for _ in range(30)]
-    names = [name for status, name in found if status == 200]
-    assert {status for status, _ in found} == {200, 429}
+    pairs = [opened(address, TOKENS["ONE"]) for _ in range(30)]
+    names = [name for status, name in pairs if status == 200]
+    assert {status for status, _ in pairs} == {200, 429}
     assert len(names) >= 6
     # The last three go on; for each of them the one that was idle for longest has ended.
     ended = [delete(address, TOKENS["ONE"], name) for name in names]
@@ -155,7 +155,7 @@ async def ask(
     app: Any, client: str = "one", name: str = "", method: str = "POST", body: bytes = b""
 ) -> tuple[int, str]:
     """Status and session of one request."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     messages = [{"type": "http.request", "body": body}]
 
     async def receive() -> Any:
@@ -163,13 +163,13 @@ async def ask(
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
-            found.update(status=message["status"], headers=dict(message["headers"]))
+            values.update(status=message["status"], headers=dict(message["headers"]))
 
     headers = [(b"host", b"localhost")] + ([(b"mcp-session-id", name.encode())] if name else [])
     user = AuthenticatedUser(AccessToken(token=client, client_id=client, scopes=[]))
     scope = {"type": "http", "method": method, "headers": headers, "state": {}, "user": user}
     await app(scope, receive, send)
-    return found["status"], found["headers"].get(b"mcp-session-id", b"").decode()
+    return values["status"], values["headers"].get(b"mcp-session-id", b"").decode()
 
 
 async def test_an_idle_session_ends_and_the_next_goes_on_in_its_slot() -> None:
@@ -254,7 +254,7 @@ async def test_bodies_have_limits(number: int) -> None:
 
     requests = Requests(app)
     assert (await ask(requests, body=body))[0] == status
-    assert [one["more_body"] for one in passed] == [False] * (status == 200)
+    assert [item["more_body"] for item in passed] == [False] * (status == 200)
     assert set(requests._open.values()) == set(requests._held.values()) == {0}
 
 

@@ -81,27 +81,27 @@ class Bench:
 async def test_an_anonymous_connection_more_closes_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connections, "MOST_ANONYMOUS", 3)
     bench = Bench()
-    found = [bench.connect() for _ in range(3)]
-    assert found[1][0].belongs_to("one")  # so it takes the place of none of the others
+    pairs = [bench.connect() for _ in range(3)]
+    assert pairs[1][0].belongs_to("one")  # so it takes the place of none of the others
     more = [bench.connect() for _ in range(3)]
-    assert [pipe.aborted for _, pipe in found + more] == [True, False, True, False, False, False]
+    assert [pipe.aborted for _, pipe in pairs + more] == [True, False, True, False, False, False]
 
 
 async def test_a_connection_more_of_a_client_closes_an_idle_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connections, "MOST_OF_CLIENT", 2)
     bench = Bench()
-    (one, _), (two, idle), (three, _), (other, _) = (bench.connect() for _ in range(4))
-    for connection in (one, three, other):
+    (item, _), (two, idle), (three, _), (other, _) = (bench.connect() for _ in range(4))
+    for connection in (item, three, other):
         connection.data_received(HEAD)
-    for connection, client in ((other, "other"), (one, "one"), (two, "one"), (three, "one")):
+    for connection, client in ((other, "other"), (item, "one"), (two, "one"), (three, "one")):
         assert connection.belongs_to(client)
     assert idle.aborted
     four, refused = bench.connect()
     four.data_received(HEAD)
     assert not four.belongs_to("one")  # both are answering
     assert not refused.aborted
-    assert one.belongs_to("one")
-    one.connection_lost(None)
+    assert item.belongs_to("one")
+    item.connection_lost(None)
     assert four.belongs_to("one")
 
 

@@ -82,10 +82,10 @@ def spent(journal: Path) -> dict[str, int]:
             worst[line["id"]] = (line["scope"], line["worst"].get("usd", 0))
         else:
             worst[line["id"]] = (worst[line["id"]][0], line["spent"].get("usd", 0))
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for session, usd in worst.values():
-        found[session] = found.get(session, 0) + usd
-    return found
+        numbers[session] = numbers.get(session, 0) + usd
+    return numbers
 
 
 def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
@@ -126,6 +126,6 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("seed", "requests"), [(1, 1_000), pytest.param(2, 100_000, marks=pytest.mark.soak)])
 def test_an_honest_client_is_answered_beside_ten_hostile_ones(tmp_path: Path, seed: int, requests: int) -> None:
-    found = check(tmp_path, seed, requests)
-    assert set(found["sent"]) == set(found["answers"]) | {"slow_readers"}
-    record("gateway_http", found)
+    mapping = check(tmp_path, seed, requests)
+    assert set(mapping["sent"]) == set(mapping["answers"]) | {"slow_readers"}
+    record("gateway_http", mapping)

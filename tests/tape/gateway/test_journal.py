@@ -32,20 +32,20 @@ def books(path: Path, **caps: int) -> Ledgers:
     return Ledgers(given.get("run", empty), clients, given.get("session", empty), path)
 
 
-def begin(found: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, SessionCharge]:
-    return found.begin(found.current("local", 1), "look", worst)
+def begin(ledgers: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, SessionCharge]:
+    return ledgers.begin(ledgers.current("local", 1), "look", worst)
 
 
-def booked(found: Ledgers) -> dict[str, int | None]:
+def booked(ledgers: Ledgers) -> dict[str, int | None]:
     """What is spent and held."""
-    return dict(found.run.used + found.run.reserved)
+    return dict(ledgers.run.used + ledgers.run.reserved)
 
 
 def used(path: Path) -> dict[str, int | None]:
     """What is booked once no process has the journal open."""
-    found = books(path, run=1000)
-    found.close()
-    return booked(found)
+    ledgers = books(path, run=1000)
+    ledgers.close()
+    return booked(ledgers)
 
 
 @pytest.fixture
@@ -54,20 +54,20 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_an_end_that_can_never_be_written_holds_nothing_up(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    found = books(path, run=1000)
-    (await begin(found)).settle(Resources({"usd": 100, "GPU hours": 1}))
+    ledgers = books(path, run=1000)
+    (await begin(ledgers)).settle(Resources({"usd": 100, "GPU hours": 1}))
     for _ in range(2):
-        (await begin(found, Resources({"usd": 10}))).settle(Resources({"usd": 10}))
-    found.close()
+        (await begin(ledgers, Resources({"usd": 10}))).settle(Resources({"usd": 10}))
+    ledgers.close()
     assert "cannot be written" in caplog.text
     assert used(path)["usd"] == 400 + 20  # a person finds its hold, at its worst case
 
 
 async def test_what_was_in_flight_counts_until_it_is_settled(path: Path) -> None:
-    found = books(path, run=1000)
-    (await begin(found)).settle(Resources({"steps": 1, "usd": 100}))
-    await begin(found)
-    found.close()  # the process is gone
+    ledgers = books(path, run=1000)
+    (await begin(ledgers)).settle(Resources({"steps": 1, "usd": 100}))
+    await begin(ledgers)
+    ledgers.close()  # the process is gone
     again = books(path, run=1000)
     assert booked(again) == {"steps": 2, "usd": 500}
     (open_,) = again.journal.of_others()
@@ -88,47 +88,47 @@ async def test_the_disk_has_a_call_before_it_starts(path: Path, monkeypatch: pyt
         sync(descriptor)
         seen.append(path.read_text())
 
-    found = books(path)
+    ledgers = books(path)
     monkeypatch.setattr(os, "fsync", fsync)
-    charge = await begin(found)
+    charge = await begin(ledgers)
     assert json.loads(seen[-1].splitlines()[-1])["worst"] == dict(COST)
     charge.settle(COST)
-    many = await asyncio.gather(*(begin(found) for _ in range(50)))
+    many = await asyncio.gather(*(begin(ledgers) for _ in range(50)))
     assert seen[-1].count('"do": "hold"') == 51
     before = len(seen)
-    for one in many:
-        one.settle(COST)
-    await found.caught_up()
+    for session_charge in many:
+        session_charge.settle(COST)
+    await ledgers.caught_up()
     assert seen[-1].count('"state": "settled"') == 51
     assert len(seen) - before < 50  # what is due is written together
-    found.close()
+    ledgers.close()
 
 
 async def test_a_disk_that_fails_lets_nothing_through(path: Path) -> None:
-    found = books(path, run=1000)
+    ledgers = books(path, run=1000)
     with disk() as faults:
         faults[0] = 1
         with pytest.raises(LedgerError, match="Input/output error"):
-            await begin(found)
-    assert not found.run.reserved
-    assert found.run.remaining("usd") == 1000
+            await begin(ledgers)
+    assert not ledgers.run.reserved
+    assert ledgers.run.remaining("usd") == 1000
     path.unlink()
     with pytest.raises(LedgerError, match="removed or replaced"):
-        await begin(found)
-    found.close()
+        await begin(ledgers)
+    ledgers.close()
 
 
 async def test_what_a_disk_did_not_take_is_written_later(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = books(path, run=1000)
-    charge = await begin(found)
+    ledgers = books(path, run=1000)
+    charge = await begin(ledgers)
     with disk() as faults:
         faults[0] = 1
         charge.settle(Resources({"usd": 10, "steps": 1}))
-        await found.caught_up()
+        await ledgers.caught_up()
         assert not faults[0]
     assert FileStore(path).history()[0].spent == {"usd": 10, "steps": 1}
     assert "Input/output error" in capsys.readouterr().err
-    found.close()
+    ledgers.close()
     assert used(path) == {"steps": 1, "usd": 10}
 
 
@@ -142,44 +142,44 @@ async def test_a_call_that_is_cancelled_before_the_disk_has_it_spends_nothing(
         go.wait()
         sync(descriptor)
 
-    found = books(path, run=1000)
+    ledgers = books(path, run=1000)
     monkeypatch.setattr(os, "fsync", slow)
-    task = asyncio.create_task(begin(found))
+    task = asyncio.create_task(begin(ledgers))
     await asyncio.to_thread(begun.wait)
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()
     go.set()
-    await found.caught_up()
-    await found.caught_up()
-    assert not found.run.reserved
-    found.close()
+    await ledgers.caught_up()
+    await ledgers.caught_up()
+    assert not ledgers.run.reserved
+    ledgers.close()
     assert not any(used(path).values())
-    assert [one.state for one in FileStore(path).history()] == ["voided"]
+    assert [record.state for record in FileStore(path).history()] == ["voided"]
 
 
 async def test_gateways_of_one_journal_share_its_caps(path: Path) -> None:
-    one, other = (books(path, run=1000, session=700) for _ in range(2))
-    charge = await begin(one)
+    ledgers, other = (books(path, run=1000, session=700) for _ in range(2))
+    charge = await begin(ledgers)
     with pytest.raises(BudgetExceededError, match="session"):  # a slot has one budget, whoever serves it
         await begin(other)
     charge.settle(Resources({"usd": 100, "steps": 1}))
-    await one.caught_up()
+    await ledgers.caught_up()
     (await begin(other)).settle(COST)
     with pytest.raises(BudgetExceededError, match="session"):
-        await begin(one)
-    await one.begin(one.current("local", 2), "look", COST)
+        await begin(ledgers)
+    await ledgers.begin(ledgers.current("local", 2), "look", COST)
     with pytest.raises(BudgetExceededError, match="run"):
         await other.begin(other.current("local", 3), "look", COST)
-    for found in (one, other):
-        found.close()
+    for gateway in (ledgers, other):
+        gateway.close()
     assert used(path) == {"steps": 3, "usd": 900}
 
 
 async def test_a_handle_is_known_to_all_gateways_of_a_journal(path: Path) -> None:
-    one, other = (books(path, run=1000) for _ in range(2))
-    handle = await one.checkpoint(one.current("local", 1))
-    await begin(one)
+    ledgers, other = (books(path, run=1000) for _ in range(2))
+    handle = await ledgers.checkpoint(ledgers.current("local", 1))
+    await begin(ledgers)
     resumed = await other.resume("local", 2, handle)
     assert resumed is not None
     assert [(call.name, call.state) for call in resumed.in_flight] == [("look", "held")]
@@ -187,8 +187,8 @@ async def test_a_handle_is_known_to_all_gateways_of_a_journal(path: Path) -> Non
     assert await other.resume("else", 2, handle) is None
     assert await other.resume("local", 2, "made up") is None
     assert handle not in path.read_text()
-    for found in (one, other):
-        found.close()
+    for gateway in (ledgers, other):
+        gateway.close()
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_other_files_are_no_journal(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_amount_under_a_new_cap_is_an_error(path: Path) -> None:
-    found = books(path)
-    await begin(found, Resources({"usd": None}))
-    found.close()
+    ledgers = books(path)
+    await begin(ledgers, Resources({"usd": None}))
+    ledgers.close()
     with pytest.raises(LedgerError, match="name another"):
         books(path, run=1000)
 
@@ -270,22 +270,22 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
     truly = begun = 0
     """What was really spent; a call that was cut off may have spent anything up to its worst case."""
 
-    async def check(found: Ledgers) -> None:
-        await found.caught_up()
-        assert truly <= (booked(found).get("usd") or 0) <= CAPS["run"]
-        for name, book in found._books.items():
+    async def check(ledgers: Ledgers) -> None:
+        await ledgers.caught_up()
+        assert truly <= (booked(ledgers).get("usd") or 0) <= CAPS["run"]
+        for name, book in ledgers._books.items():
             assert (book.ledger.used["usd"] or 0) + (book.ledger.reserved["usd"] or 0) <= CAPS["session"], name
-        for ledger in found._clients.values():
+        for ledger in ledgers._clients.values():
             assert (ledger.used["usd"] or 0) + (ledger.reserved["usd"] or 0) <= CAPS["client"]
 
     async def start() -> None:
         nonlocal begun
         worst, excess = rng.randrange(1, 700), 1
         keys: list[str | int] = [0, 1, "b", "c"]
-        found = rng.choice(gateways)
-        book = found.current("local", rng.choice(keys))
+        choice = rng.choice(gateways)
+        book = choice.current("local", rng.choice(keys))
         try:
-            charge = await found.begin(book, "look", Resources({"usd": worst, "steps": 1}))
+            charge = await choice.begin(book, "look", Resources({"usd": worst, "steps": 1}))
         except BudgetExceededError as error:
             excess = error.used + worst - error.limit
         except LedgerError:
@@ -324,8 +324,8 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
 
     async def crash() -> None:
         nonlocal truly
-        for found in gateways:
-            found.close()
+        for ledgers in gateways:
+            ledgers.close()
         whole = path.read_bytes()
         if rng.random() < 0.5:  # in the middle of a line
             path.write_bytes(whole + b'{"do": "hold", "at": "2026-01-01T00:00:00+00:00", "'[: rng.randrange(1, 40)])
@@ -337,8 +337,8 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
     doing: list[Callable[[], Any]] = [start, several, end, cancelled, broken_disk, crash]
     for _ in range(steps):
         await rng.choices(doing, [6, 1, 7, 1, 1, 0.7])[0]()
-        for found in gateways:
-            await check(found)
-    for found in gateways:
-        found.close()
+        for gateway in gateways:
+            await check(gateway)
+    for gateway in gateways:
+        gateway.close()
     return begun

@@ -31,14 +31,14 @@ from tests.tape.gateway.test_processes import client_at
 Read = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def value(found: Read, name: str, **labels: str) -> float | None:
-    return found.get((f"tape_gateway_{name}", frozenset(labels.items())))
+def value(numbers: Read, name: str, **labels: str) -> float | None:
+    return numbers.get((f"tape_gateway_{name}", frozenset(labels.items())))
 
 
 def metrics_of(gateway: Gateway) -> Metrics:
-    found = Metrics(gateway)
-    gateway.watchers.append(found)
-    return found
+    metrics = Metrics(gateway)
+    gateway.watchers.append(metrics)
+    return metrics
 
 
 async def read(metrics: Metrics) -> Read:
@@ -73,24 +73,24 @@ def test_a_client_calls_and_prometheus_reads(tmp_path: Path) -> None:
         asyncio.run(calls())
         status, kind, text = get(address, token)
         assert (status, kind) == (200, KIND)
-        found = parsed(text)
+        numbers = parsed(text)
         assert get(address, "0" * 43)[0] == 401
         assert get(address, token, Origin="http://example.org")[0] == 403
         assert get(address, token, method="POST")[0] != 200
-    assert value(found, "calls_begun_total", tool="dear") == 1
-    assert value(found, "calls_ended_total", tool="usage", state="settled") == 1
-    assert value(found, "refusals_total", tool="dear", error="budget_exceeded", scope="session") == 1
-    assert value(found, "refusals_total", tool="(unknown)", error="unknown_tool") == 1
-    assert value(found, "overspend_total", resource="usd") == 0.02
-    assert value(found, "call_seconds_count", tool="dear") == 1
+    assert value(numbers, "calls_begun_total", tool="dear") == 1
+    assert value(numbers, "calls_ended_total", tool="usage", state="settled") == 1
+    assert value(numbers, "refusals_total", tool="dear", error="budget_exceeded", scope="session") == 1
+    assert value(numbers, "refusals_total", tool="(unknown)", error="unknown_tool") == 1
+    assert value(numbers, "overspend_total", resource="usd") == 0.02
+    assert value(numbers, "call_seconds_count", tool="dear") == 1
     for labels in ({"scope": "run"}, {"scope": "client", "client": "local"}):
-        assert value(found, "spent", resource="usd", **labels) == 0.09
-        assert value(found, "spent", resource="steps", **labels) == 2
-        assert value(found, "held", resource="usd", **labels) == 0
-    assert value(found, "cap", resource="usd", scope="run") == 0.3
-    assert value(found, "left", resource="usd", scope="client", client="local") == 0.11
-    assert value(found, "used_share", resource="usd", scope="run") == 0.3
-    assert (value(found, "oldest_hold_seconds"), value(found, "journal_readable")) == (0, 1)
+        assert value(numbers, "spent", resource="usd", **labels) == 0.09
+        assert value(numbers, "spent", resource="steps", **labels) == 2
+        assert value(numbers, "held", resource="usd", **labels) == 0
+    assert value(numbers, "cap", resource="usd", scope="run") == 0.3
+    assert value(numbers, "left", resource="usd", scope="client", client="local") == 0.11
+    assert value(numbers, "used_share", resource="usd", scope="run") == 0.3
+    assert (value(numbers, "oldest_hold_seconds"), value(numbers, "journal_readable")) == (0, 1)
 
 
 def test_of_named_clients_only_those_that_watch_may_read(tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_of_named_clients_only_those_that_watch_may_read(tmp_path: Path) -> None
     with serving_here(write_config(tmp_path, config), **TOKENS) as address:
         assert in_session(address, opened(address, TOKENS["ONE"])[1]) is None
         assert get(address, TOKENS["ONE"])[0] == 401
-        found = parsed(get(address, TOKENS["TWO"])[2])
+        numbers = parsed(get(address, TOKENS["TWO"])[2])
         assert in_session(address, opened(address, TOKENS["TWO"])[1], "TWO") == "client"  # and makes no calls
-    assert value(found, "spent", resource="usd", scope="client", client="one") == 0.01
+    assert value(numbers, "spent", resource="usd", scope="client", client="one") == 0.01
 
 
 async def test_what_is_open_is_held_and_has_an_age(tmp_path: Path) -> None:
@@ -110,16 +110,16 @@ async def test_what_is_open_is_held_and_has_an_age(tmp_path: Path) -> None:
         while value(await read(theirs), "held", resource="usd", scope="run") != 0.04:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
-        for one in (metrics, theirs):  # of this gateway, or of another one on the same journal
-            found = await read(one)
-            assert value(found, "held", resource="usd", scope="client", client="local") == 0.04
-            assert value(found, "left", resource="usd", scope="run") == 0.26
-            assert 0.05 <= (value(found, "oldest_hold_seconds") or 0) < 60
+        for item in (metrics, theirs):  # of this gateway, or of another one on the same journal
+            numbers = await read(item)
+            assert value(numbers, "held", resource="usd", scope="client", client="local") == 0.04
+            assert value(numbers, "left", resource="usd", scope="run") == 0.26
+            assert 0.05 <= (value(numbers, "oldest_hold_seconds") or 0) < 60
         waiting.cancel()
         await asyncio.wait([waiting])
-        found = await read(theirs)
-        assert value(found, "calls_ended_total", tool="wait", state="booked") == 1
-        assert value(found, "oldest_hold_seconds") == 0
+        numbers = await read(theirs)
+        assert value(numbers, "calls_ended_total", tool="wait", state="booked") == 1
+        assert value(numbers, "oldest_hold_seconds") == 0
 
 
 async def test_what_the_journal_cannot_say_is_said(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ async def test_what_the_journal_cannot_say_is_said(tmp_path: Path) -> None:
         await call(gateway, "dear", text="x")
         await read(metrics)
         (tmp_path / "gateway.journal.jsonl").rename(tmp_path / "away")
-        found = await read(metrics)
-        assert value(found, "journal_readable") == 0
-        assert value(found, "spent", resource="usd", scope="run") == 0.04
+        numbers = await read(metrics)
+        assert value(numbers, "journal_readable") == 0
+        assert value(numbers, "spent", resource="usd", scope="run") == 0.04
         (tmp_path / "away").rename(tmp_path / "gateway.journal.jsonl")
         assert value(await read(metrics), "journal_readable") == 1
 
@@ -148,11 +148,11 @@ async def test_neither_sessions_nor_accounts_nor_strange_tools_become_labels(tmp
 
         gateway.gates.append(refuse)
         await call(gateway, "cheap", text="x")
-        found = await read(metrics)
-    assert value(found, "refusals_total", tool="(unknown)", error="unknown_tool") == 20
-    assert value(found, "refusals_total", tool="cheap", error="busy") == 1
-    assert value(found, "refusals_total", tool="cheap", error="ledger") == 1
-    values = {text for _, labels in found for name, text in labels if name != "le"}
+        numbers = await read(metrics)
+    assert value(numbers, "refusals_total", tool="(unknown)", error="unknown_tool") == 20
+    assert value(numbers, "refusals_total", tool="cheap", error="busy") == 1
+    assert value(numbers, "refusals_total", tool="cheap", error="ledger") == 1
+    values = {text for _, labels in numbers for name, text in labels if name != "le"}
     assert not [text for text in values if "session-" in text or "tool-" in text or "gateway/" in text]
 
 
@@ -166,19 +166,19 @@ async def test_the_caps_of_a_shared_ledger_are_among_them(tmp_path: Path, monkey
         metrics, daily = metrics_of(gateway), {"account": "org", "per": "day@Europe/Berlin", "resource": "usd"}
         store.reserve(HoldRequest("one", "org/other", {"usd": 50_000}))
         store.settle("one", {"usd": 30_000})
-        found = await read(metrics)
-        assert [value(found, name, scope="ledger", **daily) for name in names] == [0.2, 0.17, 0.15]
+        numbers = await read(metrics)
+        assert [value(numbers, name, scope="ledger", **daily) for name in names] == [0.2, 0.17, 0.15]
         nothing = {"account": "org/desk", "per": "total", "resource": "calls"}
-        assert [value(found, name, scope="ledger", **nothing) for name in names] == [0, 0, 1]
+        assert [value(numbers, name, scope="ledger", **nothing) for name in names] == [0, 0, 1]
 
         def away(*_: object) -> None:
             raise LedgerError("it does not answer")
 
         assert gateway.ledgers.payer is not None
         monkeypatch.setattr(gateway.ledgers.payer.store, "read", away)
-        found = await read(metrics)
-        assert value(found, "cap", scope="ledger", **daily) is None
-        assert value(found, "journal_readable") == 1
+        numbers = await read(metrics)
+        assert value(numbers, "cap", scope="ledger", **daily) is None
+        assert value(numbers, "journal_readable") == 1
 
 
 async def playing(folder: Path, seed: int) -> None:
@@ -199,27 +199,27 @@ async def playing(folder: Path, seed: int) -> None:
             told.update([(made.get("structuredContent") or {}).get("error", "")])
 
         await asyncio.gather(*(one() for _ in range(rng.randint(1, 25))))
-        found = await read(metrics)
+        numbers = await read(metrics)
         run, client = gateway.ledgers.run, gateway.ledgers.of_client(scope_of("local"))
     store = open_store(f"file://{folder / 'gateway.journal.jsonl'}")
     holds = store.history("", 10_000)
     store.close()
     for kind in ("usd", "steps"):
-        spent = sum(one.spent.get(kind, 0) for one in holds)
+        spent = sum(hold.spent.get(kind, 0) for hold in holds)
         for labels, ledger in (({"scope": "run"}, run), ({"scope": "client", "client": "local"}, client)):
-            assert (value(found, "spent", resource=kind, **labels) or 0) == float(amount_of(kind, spent))
+            assert (value(numbers, "spent", resource=kind, **labels) or 0) == float(amount_of(kind, spent))
             assert spent == (ledger.used[kind] or 0)
-    over = sum(max(0, one.spent.get("usd", 0) - (one.worst.get("usd") or 0)) for one in holds)
-    assert (value(found, "overspend_total", resource="usd") or 0) == float(amount_of("usd", over))
-    states = Counter((one.name, one.state) for one in holds if one.spent or one.state != "voided")
+    over = sum(max(0, hold.spent.get("usd", 0) - (hold.worst.get("usd") or 0)) for hold in holds)
+    assert (value(numbers, "overspend_total", resource="usd") or 0) == float(amount_of("usd", over))
+    states = Counter((hold.name, hold.state) for hold in holds if hold.spent or hold.state != "voided")
     ended = {
         (dict(labels)["tool"], dict(labels)["state"]): count
-        for (name, labels), count in found.items()
+        for (name, labels), count in numbers.items()
         if name == "tape_gateway_calls_ended_total"
     }
     assert ended == states
     for error in {*told} - {""}:
-        refused = [n for (name, labels), n in found.items() if ("error", error) in labels]
+        refused = [n for (name, labels), n in numbers.items() if ("error", error) in labels]
         assert sum(refused) == told[error]
 
 
@@ -230,10 +230,10 @@ def test_all_sums_are_those_of_the_journal(tmp_path: Path, seed: int) -> None:
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,9}", fullmatch=True), st.text(), max_size=4))
 def test_any_text_can_be_a_label(labels: dict[str, str]) -> None:
-    found = parsed(text_of([("spent", tuple(labels.items()), 1.5)]))
+    numbers = parsed(text_of([("spent", tuple(labels.items()), 1.5)]))
     expected = {name: text for name, text in labels.items() if text}  # an empty label is none
-    assert value(found, "spent", **expected) == 1.5
-    assert len(found) == 1
+    assert value(numbers, "spent", **expected) == 1.5
+    assert len(numbers) == 1
 
 
 @pytest.mark.parametrize("number", [0, 1, 0.1, 1e-7, 1e22, 10**30, 123456789.123456789])

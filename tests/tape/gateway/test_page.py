@@ -35,18 +35,18 @@ RAISE = {"act": "raise", "account": SCOPE, "resource": "usd", "period": "total",
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[LedgerStore]:
     """A shared ledger in which the gateway pays, beside others."""
-    found = open_store(f"file://{tmp_path}/org.ledger")
+    ledger_store = open_store(f"file://{tmp_path}/org.ledger")
     for account, amount in (("acme", 1_000_000), (SCOPE, 50_000), ("acme#customer=42", 900_000), ("acme/other", 10)):
-        found.set_cap(Cap(account, "usd", amount), "ann", "the beginning")
-    yield found
-    found.close()
+        ledger_store.set_cap(Cap(account, "usd", amount), "ann", "the beginning")
+    yield ledger_store
+    ledger_store.close()
 
 
 @pytest.fixture
 def people(tmp_path: Path, store: LedgerStore) -> Iterator[People]:
     shared = f'[ledger]\nurl = "file://{tmp_path}/org.ledger"\nscope = "{SCOPE}"\nlabels = {{ customer = "42" }}\n'
-    with people_at(write_config(tmp_path, CONFIG + shared)) as found:
-        yield found
+    with people_at(write_config(tmp_path, CONFIG + shared)) as result:
+        yield result
 
 
 def head(people: People, method: str, path: str, **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
@@ -71,7 +71,7 @@ def test_the_file_tells_nothing_and_all_else_needs_the_token_for_people(people: 
     assert "unsafe" not in policy
     assert not any(word in text for word in ("research desk", "wipe", "innerHTML", people.token, *TOKENS.values()))
     for path, method in (("/state", "GET"), ("/state?question=x", "GET"), ("/act", "POST")):
-        for token in ("", "Bearer wrong", *(f"Bearer {one}" for one in TOKENS.values())):
+        for token in ("", "Bearer wrong", *(f"Bearer {name}" for name in TOKENS.values())):
             assert head(people, method, path, Authorization=token)[0] == 401, (path, token)
     right = f"Bearer {people.token}"
     assert head(people, "POST", "/mcp", Authorization=right)[0] == 401  # who decides does not call
@@ -113,8 +113,8 @@ def test_it_shows_what_is_left_what_is_refused_and_why(people: People) -> None:
     run, *others = state["caps"]
     assert (run["of"], [bar["left_text"] for bar in run["bars"]]) == ("run", ["19,999 steps", "$59.99"])
     assert run["spent"] == ["2 pages"]
-    assert [(one["of"], one["name"]) for one in others][:1] == [("client", "one")]
-    assert [(one["tool"], one["why"], one["would_do"]) for one in state["refused"]] == [
+    assert [(item["of"], item["name"]) for item in others][:1] == [("client", "one")]
+    assert [(item["tool"], item["why"], item["would_do"]) for item in state["refused"]] == [
         ("'ech'", "there is no tool 'ech'", "similar: echo"),
         ("dear", "$12 asked for, $8.99 of $9 left in the session", "a cap of $12.01 would do; what fits: echo"),
     ]
@@ -122,7 +122,7 @@ def test_it_shows_what_is_left_what_is_refused_and_why(people: People) -> None:
         "day": f"{datetime.now(UTC):%d %b}".lstrip("0"), "calls": 1, "refused": 2,
         "spent": {"pages": [2, "2 pages"], "usd": [10_000, "$0.01"]},
     }  # fmt: skip
-    assert {one["account"]: one["left_text"] for one in state["shared"]["caps"]} == {
+    assert {item["account"]: item["left_text"] for item in state["shared"]["caps"]} == {
         "acme#customer=42": "$0.89", "acme": "$0.99", SCOPE: "$0.04",
     }  # fmt: skip
 
@@ -132,7 +132,7 @@ def test_a_flood_of_one_client_hides_nothing_of_another(people: People) -> None:
     for _ in range(3 * MOST_OF_CLIENT):
         call(people.address, "ONE", "ech")
     rows = people.asks()[1]["refused"]
-    assert [one["client"] for one in rows].count("one") == MOST_OF_CLIENT
+    assert [row["client"] for row in rows].count("one") == MOST_OF_CLIENT
     assert rows[-1]["client"] == "two"
 
 
@@ -140,34 +140,34 @@ def test_2_000_calls_are_shown_as_small_as_ten(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
     write_journal(file.with_suffix(".journal.jsonl"), 2_000)
     with people_at(file) as people:
-        found = [people.asks() for _ in range(9)]
-    state = found[0][1]
+        pairs = [people.asks() for _ in range(9)]
+    state = pairs[0][1]
     assert sum(day["calls"] for day in state["days"]) > 1_800
     assert len(json.dumps(state)) < 30_000
-    assert sorted(one[2] for one in found)[4] < 250  # milliseconds; 3 on a quiet machine
+    assert sorted(pair[2] for pair in pairs)[4] < 250  # milliseconds; 3 on a quiet machine
 
 
 def test_days_are_counted_once_whoever_writes_them(tmp_path: Path) -> None:
     def ledgers() -> Ledgers:
         return Ledgers(Budget(), {}, Budget(), tmp_path / "j")
 
-    one, two = ledgers(), ledgers()
+    item, two = ledgers(), ledgers()
     cost, today = Resources({"steps": 1, "usd": 400}), datetime.now(UTC).date()
-    states: list[tuple[Ledgers, State]] = [(one, "settled"), (two, "booked"), (two, "voided")]
-    for found, state in states:
-        _, id = found.journal.reserve(found.run, "look", cost, "gateway/local/1")
+    states: list[tuple[Ledgers, State]] = [(item, "settled"), (two, "booked"), (two, "voided")]
+    for result, state in states:
+        _, id = result.journal.reserve(result.run, "look", cost, "gateway/local/1")
         for _ in range(2):
-            found.journal.settle(id, Resources() if state == "voided" else cost, state)
-    one.journal.note("gateway/local/1", "not a call" * 200)
-    one.journal.checkpoint("handle", "gateway/local/1")
+            result.journal.settle(id, Resources() if state == "voided" else cost, state)
+    item.journal.note("gateway/local/1", "not a call" * 200)
+    item.journal.checkpoint("handle", "gateway/local/1")
     third = ledgers()
-    for found in (one, two, third):
-        found.journal.catch_up()
-        assert found.journal.days == {today: Day(2, cost + cost)}
-        assert len(found.journal.calls("gateway/local/1", 10)) == 3
-        assert not found.journal.of_others()
-    for found in (one, two, third):
-        found.close()
+    for result in (item, two, third):
+        result.journal.catch_up()
+        assert result.journal.days == {today: Day(2, cost + cost)}
+        assert len(result.journal.calls("gateway/local/1", 10)) == 3
+        assert not result.journal.of_others()
+    for result in (item, two, third):
+        result.close()
 
 
 async def test_calls_come_and_go(tmp_path: Path) -> None:
@@ -178,12 +178,12 @@ async def test_calls_come_and_go(tmp_path: Path) -> None:
     calls = [
         WatchedCall("one", "gateway/one/1", "echo", "", worst=Resources({"usd": None}), id=str(n)) for n in range(12)
     ]
-    for one in calls:
-        page.begun(one)
+    for watched_call in calls:
+        page.begun(watched_call)
     live = (await page.state())["live"]
     assert (live["count"], len(live["rows"]), live["rows"][0]["worst"]) == (12, MOST_OF_CLIENT, "unknown usd")
-    for one in calls:
-        page.ended(one, "settled", Resources())
+    for watched_call in calls:
+        page.ended(watched_call, "settled", Resources())
     assert (await page.state())["live"] == {"rows": [], "count": 0}
     ledgers.close()
 
@@ -202,9 +202,9 @@ def test_a_person_approves_for_a_client_that_cannot_ask(people: People, tmp_path
     people.asks()  # from now on somebody is there
     with meanwhile(people.address, "ONE", "wipe", path="/a", a="x" * 900) as made:
         state = people.until(lambda state: state["waiting"]["count"])
-        (one,) = state["waiting"]["rows"]
-        assert (one["client"], one["tool"], one["worst"]) == ("one", "wipe", "$0.02")
-        shown = people.asks(f"/state?question={one['id']}")[1]["shown"]
+        (item,) = state["waiting"]["rows"]
+        assert (item["client"], item["tool"], item["worst"]) == ("one", "wipe", "$0.02")
+        shown = people.asks(f"/state?question={item['id']}")[1]["shown"]
         assert shown.splitlines()[0] == 'path = "/a"'
         assert "x" * 900 in shown
         assert people.decide("approve", "wipe", "old files")[:2] == (200, {"done": "approved wipe for one"})
@@ -214,11 +214,11 @@ def test_a_person_approves_for_a_client_that_cannot_ask(people: People, tmp_path
     assert made[0]["structuredContent"]["message"] == (
         "wipe was not called: it is destructive, and a person did not allow it: the only copy"
     )
-    assert [(one["what"], one["why"]) for one in people.asks()[1]["acts"]] == [
+    assert [(entry["what"], entry["why"]) for entry in people.asks()[1]["acts"]] == [
         ("refused wipe for two", "the only copy"), ("approved wipe for one", "old files"),
     ]  # fmt: skip
     journal = [json.loads(line) for line in (tmp_path / "gateway.journal.jsonl").open()]
-    names = [one["name"] for one in journal if one.get("do") == "hold"]
+    names = [entry["name"] for entry in journal if entry.get("do") == "hold"]
     said = "note: page approved wipe for one: old files", "note: page refused wipe for two: the only copy"
     assert names == [said[0], "wipe", said[1]]
 
@@ -226,17 +226,17 @@ def test_a_person_approves_for_a_client_that_cannot_ask(people: People, tmp_path
 def test_a_question_is_answered_once_and_only_while_it_waits(people: People) -> None:
     people.asks()
     with meanwhile(people.address, "ONE", "wipe", path="/a") as made:
-        (one,) = people.until(lambda state: state["waiting"]["count"])["waiting"]["rows"]
+        (item,) = people.until(lambda state: state["waiting"]["count"])["waiting"]["rows"]
         assert people.decide("approve", "wipe")[0] == 200
     assert made[0]["isError"] is False
-    status, found, _ = people.asks("/act", {"act": "refuse", "id": one["id"], "why": ""})
-    assert (status, "does not wait any more" in found["error"]["message"]) == (409, True)
-    assert people.asks(f"/state?question={one['id']}")[0] == 404
+    status, result, _ = people.asks("/act", {"act": "refuse", "id": item["id"], "why": ""})
+    assert (status, "does not wait any more" in result["error"]["message"]) == (409, True)
+    assert people.asks(f"/state?question={item['id']}")[0] == 404
 
 
 def test_a_person_raises_caps_and_resumes_what_is_paused(people: People, store: LedgerStore) -> None:
     assert people.asks("/act", RAISE)[:2] == (200, {"done": f"raised {SCOPE} by $5"})
-    assert {one.cap.account: one.amount for one in store.balances()}[SCOPE] == 5_050_000
+    assert {balance.cap.account: balance.amount for balance in store.balances()}[SCOPE] == 5_050_000
     assert (store.notes()[0].who, store.notes()[0].why) == ("page", "due today")
     store.pause("acme", "breaker", "the same call again")
     (paused,) = people.asks()[1]["shared"]["pauses"]
@@ -249,7 +249,7 @@ def test_a_person_raises_caps_and_resumes_what_is_paused(people: People, store: 
     store.pause(SCOPE, "ledger", "it does not fit", wanted=Wanted(SCOPE, "usd", "total", 6_000_000))
     assert people.asks()[1]["shared"]["pauses"][0]["wanted"] == "$6"
     assert people.asks("/act", {"act": "once", "account": SCOPE})[0] == 200
-    assert {one.cap.account: one.left for one in store.balances()}[SCOPE] == 6_000_000
+    assert {balance.cap.account: balance.left for balance in store.balances()}[SCOPE] == 6_000_000
 
 
 @pytest.mark.parametrize(
@@ -268,8 +268,8 @@ def test_a_person_raises_caps_and_resumes_what_is_paused(people: People, store: 
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_reason(people: People, act: Any, why: str) -> None:
-    status, found, _ = people.asks("/act", act)
-    assert (status, why in found["error"]["message"]) == (409, True), found
+    status, result, _ = people.asks("/act", act)
+    assert (status, why in result["error"]["message"]) == (409, True), result
 
 
 @MODES
@@ -298,8 +298,8 @@ async def test_who_answers_first_decides(tmp_path: Path, mode: str, monkeypatch:
             *([("", reply("decline"), False)] if mode == "auto" else []),
         ):
             answers.append(lambda no=no, answer=answer: elicited(no, answer))
-            found = await client.call_tool("drop", {"text": "x"})
-            assert found.is_error is not made, (no, answer)
+            tool = await client.call_tool("drop", {"text": "x"})
+            assert tool.is_error is not made, (no, answer)
             assert not desk.waiting()
         answers.append(lambda: reply("accept", approve=True))
         assert (await client.call_tool("drop", {"text": "x"})).is_error is False
@@ -311,12 +311,12 @@ async def test_nobody_waits_for_a_page_that_nobody_has_open(tmp_path: Path, monk
     monkeypatch.setattr("tape.gateway.approval.Desk", lambda: desk)
     text = f"[gateway]\napprove_seconds = 0.05\n{config('drop')}"
     async with talking(tmp_path, "legacy", text=text) as (_, client, _):
-        found = await client.call_tool("drop", {"text": "x"})
-        assert "cannot ask its user" in found.structured_content["message"]
+        tool = await client.call_tool("drop", {"text": "x"})
+        assert "cannot ask its user" in tool.structured_content["message"]
         desk.seen()
-        found = await client.call_tool("drop", {"text": "x"})
-        assert "nobody at the page allowed it in time" in found.structured_content["message"]
-        found = await client.call_tool("drop", {"text": "x" * 70_000})
-        assert "longer than what the page shows" in found.structured_content["message"]
+        tool = await client.call_tool("drop", {"text": "x"})
+        assert "nobody at the page allowed it in time" in tool.structured_content["message"]
+        tool = await client.call_tool("drop", {"text": "x" * 70_000})
+        assert "longer than what the page shows" in tool.structured_content["message"]
     monkeypatch.setattr("tape.gateway.desk.ATTENDED_SECONDS", 0)
     assert not desk.attended

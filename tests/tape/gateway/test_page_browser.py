@@ -18,8 +18,8 @@ EVIL = "<img src=x onerror='window.hacked = 1'></script><script>window.hacked = 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with chromium(tmp_path_factory.mktemp("profile")) as result:
+        yield result
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def people(tmp_path: Path, browser: Browser) -> Iterator[People]:
     file = write_config(tmp_path, CONFIG.replace("[python.echo]", f"{shared}[python.echo]"))
     write_journal(file.with_suffix(".journal.jsonl"), 600)
     browser.complaints()
-    with people_at(file) as found:
-        yield found
+    with people_at(file) as result:
+        yield result
         said = browser.complaints()
         browser.do("window.stop(); location.replace('about:blank')")
         assert said == []

@@ -67,7 +67,7 @@ async def test_the_best_variants_that_fit(gateway: Gateway) -> None:
         }
     }
     assert len(answer["alternatives"]) == 2
-    assert {one["quality"] for one in answer["alternatives"]} == {0.54, 0.36}
+    assert {item["quality"] for item in answer["alternatives"]} == {0.54, 0.36}
 
 
 async def test_arguments_make_a_price_exact(gateway: Gateway) -> None:
@@ -113,10 +113,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 async def test_what_cannot_be_planned(gateway: Gateway) -> None:
     for arguments, message in WRONG:
-        found = await call(gateway, "plan", **arguments)
-        assert found["isError"] is True
-        assert found["structuredContent"]["error"] == "invalid_arguments"
-        assert message in found["structuredContent"]["message"]
+        mapping = await call(gateway, "plan", **arguments)
+        assert mapping["isError"] is True
+        assert mapping["structuredContent"]["error"] == "invalid_arguments"
+        assert message in mapping["structuredContent"]["message"]
 
 
 async def test_tools_without_a_price_are_no_part_of_a_plan(tmp_path: Path) -> None:

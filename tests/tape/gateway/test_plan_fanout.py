@@ -28,23 +28,23 @@ REVIEW: dict[str, Any] = {
 def test_a_guard_refuses_five_hundred_sub_agents_under_twenty_dollars() -> None:
     guard = Guard("usd=25", tools={"search": {"usd": "$5"}})
     paid(guard.tool("search"))
-    found = guard.plan(agents=[REVIEW])
-    assert found.keys() == {field.name for field in fields(FanOut)}
-    assert found["fits"] is False
-    assert found["worst"] == found["expected"] == {"calls": 1500, "tokens": 13_500_000, "usd": 45}
-    assert found["cheapest"]["usd"] == 2.7
-    assert [(one["model"], one["count"]) for one in found["best"]] == [("gpt-4o", 204), ("gpt-4o-mini", 296)]
-    assert found["best"][0]["at_most"] == {"calls": 612, "tokens": 5_508_000, "usd": 18.36}
-    assert (found["served"], found["cost_at_most"]["usd"], found["left_after"]) == (500, 19.9584, {"usd": 0.0416})
-    assert found["why"].startswith("Refused: 500 sub-agents as asked take at most $45 ($20 given).")
+    plan = guard.plan(agents=[REVIEW])
+    assert plan.keys() == {field.name for field in fields(FanOut)}
+    assert plan["fits"] is False
+    assert plan["worst"] == plan["expected"] == {"calls": 1500, "tokens": 13_500_000, "usd": 45}
+    assert plan["cheapest"]["usd"] == 2.7
+    assert [(item["model"], item["count"]) for item in plan["best"]] == [("gpt-4o", 204), ("gpt-4o-mini", 296)]
+    assert plan["best"][0]["at_most"] == {"calls": 612, "tokens": 5_508_000, "usd": 18.36}
+    assert (plan["served"], plan["cost_at_most"]["usd"], plan["left_after"]) == (500, 19.9584, {"usd": 0.0416})
+    assert plan["why"].startswith("Refused: 500 sub-agents as asked take at most $45 ($20 given).")
     assert guard.plan(agents=[REVIEW], budget={"usd": "$1"})["served"] == 185
 
 
 def test_a_guard_has_prices_of_its_own() -> None:
     guard = Guard("usd=20", models={"gpt-4o": ("1", "1"), "mine": "openai:gpt-4o-mini", "own": ("0", "0")})
     models = ["gpt-4o", "mine", "own"]
-    found = [guard.plan(agents=[REVIEW | {"models": one}])["worst"].get("usd", 0) for one in models]
-    assert found == [13.5, 2.7, 0]
+    values = [guard.plan(agents=[REVIEW | {"models": model}])["worst"].get("usd", 0) for model in models]
+    assert values == [13.5, 2.7, 0]
     with pytest.raises(
         ConfigError, match=r'agents: field 0\.models\.0: usd is capped.*models={"unheard-of": \("0\.15"'
     ):
@@ -54,13 +54,13 @@ def test_a_guard_has_prices_of_its_own() -> None:
 def test_what_a_plan_says_fits_is_let_through() -> None:
     guard = Guard("tokens=100000, usd=1, calls=20", bytes_per_token=1)
     prompt = "x" * 1000
-    one = {"name": "a", "count": 500, "models": ["gpt-4o-mini"], "prompt": 1064, "completion": 100}
-    served = guard.plan(agents=[one])["served"]
+    mapping = {"name": "a", "count": 500, "models": ["gpt-4o-mini"], "prompt": 1064, "completion": 100}
+    served = guard.plan(agents=[mapping])["served"]
     for _ in range(served):
         with guard.model("gpt-4o-mini", prompt, 100):
             pass
     assert served == 20
-    assert guard.plan(agents=[one])["best"] == []
+    assert guard.plan(agents=[mapping])["best"] == []
 
 
 async def test_the_gateway_answers_from_the_table_under_what_is_left(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ async def test_the_gateway_answers_from_the_table_under_what_is_left(tmp_path: P
             ({"agents": [REVIEW], "budget": {"gold": 3}}, "budget: resource 'gold' is not declared"),
             ({}, "or agents"),
         ):
-            found = await call(gateway, "plan", **arguments)
-            assert found["structuredContent"]["error"] == "invalid_arguments"
-            assert message in found["structuredContent"]["message"]
+            mapping = await call(gateway, "plan", **arguments)
+            assert mapping["structuredContent"]["error"] == "invalid_arguments"
+            assert message in mapping["structuredContent"]["message"]
 
 
 def test_the_schema_is_what_is_taken() -> None:

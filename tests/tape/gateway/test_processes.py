@@ -55,8 +55,8 @@ def table(hostile: Hostile) -> str:
 
 async def scopes(client: Any) -> list[str | None]:
     """The scopes of the budgets that refuse four calls; None where a call was made."""
-    found = [await client.call_tool("wipe", {}) for _ in range(4)]
-    return [(one.structured_content or {}).get("scope") for one in found]
+    tools = [await client.call_tool("wipe", {}) for _ in range(4)]
+    return [(item.structured_content or {}).get("scope") for item in tools]
 
 
 @contextlib.asynccontextmanager
@@ -82,8 +82,8 @@ async def test_two_gateways_at_once_keep_one_budget(tmp_path: Path) -> None:
 
     hostile = Hostile(tmp_path / "server")
     file = write_config(tmp_path, HEAD.replace("session", "client").replace("0.03", "0.09") + table(hostile))
-    async with Client(parameters(file), mode="auto") as one, Client(parameters(file), mode="auto") as other:
-        answers = await asyncio.gather(*(client.call_tool("wipe", {}) for client in (one, other) * 6))
+    async with Client(parameters(file), mode="auto") as item, Client(parameters(file), mode="auto") as other:
+        answers = await asyncio.gather(*(client.call_tool("wipe", {}) for client in (item, other) * 6))
     refused = [(answer.structured_content or {}).get("scope") for answer in answers]
     assert (refused.count(None), refused.count("run")) == (5, 7)
     hostile.require_gone()
@@ -162,8 +162,8 @@ async def test_functions_may_print(tmp_path: Path) -> None:
     )
     file = write_config(tmp_path, '[python.say]\nfunction = "printing:say"\n')
     async with Client(parameters(file)) as client:
-        found = await client.call_tool("say", {"text": "x"})
-        assert found.structured_content == {"result": "x"}
+        tool = await client.call_tool("say", {"text": "x"})
+        assert tool.structured_content == {"result": "x"}
 
 
 # --- HTTP -----------------------------------------------------------------------------------------
@@ -206,8 +206,8 @@ async def test_approval_over_http(tmp_path: Path, mode: str) -> None:
     with serving_here(file) as address:
         right = {"Authorization": f"Bearer {file.with_suffix('.token').read_text().strip()}"}
         async with client_at(address, right, mode, elicitation_callback=elicit) as client:
-            found = [await client.call_tool(name, {"text": "x"}) for name in ("drop", "forget")]
-    assert [one.is_error for one in found] == [False, True]
+            tools = [await client.call_tool(name, {"text": "x"}) for name in ("drop", "forget")]
+    assert [item.is_error for item in tools] == [False, True]
 
 
 def test_tokens_that_are_missing_weak_or_open_to_others(
@@ -250,9 +250,9 @@ async def test_a_downstream_server_over_http(tmp_path: Path, monkeypatch: pytest
         async with running(outer) as gateway:
             names = [tool["name"] for tool in gateway.listed()]
             assert names == ["budget", "far_budget", "far_look", "far_wipe"]
-            found = await asyncio.gather(*(call(gateway, "far_wipe") for _ in range(4)))
-            assert [one["isError"] for one in found].count(False) == 3
-            assert {one["structuredContent"].get("scope") for one in found} == {None, "session"}
+            result = await asyncio.gather(*(call(gateway, "far_wipe") for _ in range(4)))
+            assert [mapping["isError"] for mapping in result].count(False) == 3
+            assert {mapping["structuredContent"].get("scope") for mapping in result} == {None, "session"}
         monkeypatch.setenv("FAR_TOKEN", "Bearer wrong")
         with pytest.raises(ConfigError, match=f"{outer}:7: field servers.far.url: .*HTTP status 401"):
             await running(outer).__aenter__()

@@ -52,7 +52,7 @@ async def test_a_call_that_was_cut_off_is_named_with_the_amounts_to_settle(share
     async with gateway_on(
         tmp_path, f'[python.look]\nfunction = "tape.gateway.example:quick_search"\n{table}'
     ) as gateway:
-        [warned] = [one for one in gateway.warnings() if "a call of look is open" in one]
+        [warned] = [warning for warning in gateway.warnings() if "a call of look is open" in warning]
     assert f"settle {charge.id} AMOUNTS ('1 step, $0.01')" in warned
     assert ("tape ledger holds org/desk" in warned) == shared
     charge.settle(Resources())

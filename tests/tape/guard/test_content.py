@@ -93,7 +93,7 @@ PARTS: list[tuple[Any, list[str]]] = [
 @pytest.mark.parametrize(("part", "kinds"), PARTS, ids=range(len(PARTS)))
 def test_parts_are_found_by_their_form(part: Any, kinds: list[str]) -> None:
     for request in (user("Where?", part), user({"role": "user", "content": [part]}), [user(part)["messages"]]):
-        assert [found.kind for found in parts_of(request)] == kinds
+        assert [content_part.kind for content_part in parts_of(request)] == kinds
     if not isinstance(part, str | Shown | Given | dict):
         return
     guard = Guard("usd=1, tokens=1000000", models=MODELS)

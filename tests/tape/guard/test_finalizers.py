@@ -155,7 +155,7 @@ class Schedule:
 
 def sweep(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     monkeypatch.setattr(os, "fsync", lambda _: None)  # what is tested is order, not the disk
-    found = Counter[str]()
+    counts = Counter[str]()
     gc.collect()
     gc.freeze()  # a collection looks at what a schedule makes alone
     gc.disable()
@@ -163,14 +163,14 @@ def sweep(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict[s
         for seed in seeds:
             schedule = Schedule(seed, folder)
             schedule.play()
-            found["schedules"] += 1
-            found["bytecodes of booking code"] += schedule.points
-            found["collections amid it"] += schedule.collections
-            found["calls begun"] += len(schedule.begun)
+            counts["schedules"] += 1
+            counts["bytecodes of booking code"] += schedule.points
+            counts["collections amid it"] += schedule.collections
+            counts["calls begun"] += len(schedule.begun)
     finally:
         gc.enable()
         gc.unfreeze()
-    return dict(found)
+    return dict(counts)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def sweep(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict[s
 def test_calls_that_the_collector_ends_anywhere_are_booked_and_nothing_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedules: int
 ) -> None:
-    found = sweep(tmp_path, range(schedules), monkeypatch)
-    assert found["collections amid it"] > 50
-    record("finalizers", found | {"hangs": 0})
+    numbers = sweep(tmp_path, range(schedules), monkeypatch)
+    assert numbers["collections amid it"] > 50
+    record("finalizers", numbers | {"hangs": 0})
 
 
 def test_eight_threads_and_another_program_on_one_journal(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ guard.close()
 
 
 def test_two_guards_on_one_file_in_one_thread(tmp_path: Path) -> None:
-    one, other = (Guard("steps=9", tools={"t": {"usd": 0}}, journal=tmp_path / "journal") for _ in range(2))
+    guard, other = (Guard("steps=9", tools={"t": {"usd": 0}}, journal=tmp_path / "journal") for _ in range(2))
 
     def stream() -> Iterator[None]:
         with other.tool("t"):
@@ -236,12 +236,12 @@ def test_two_guards_on_one_file_in_one_thread(tmp_path: Path) -> None:
 
     sys.settrace(trace)
     try:
-        paid(one.tool("t"))
+        paid(guard.tool("t"))
     finally:
         sys.settrace(None)
     assert not held
-    assert one.left()["left"] == other.left()["left"] == {"steps": 7}
-    assert one.left()["budgets"][0]["reserved"] == other.left()["budgets"][0]["reserved"] == 0
+    assert guard.left()["left"] == other.left()["left"] == {"steps": 7}
+    assert guard.left()["budgets"][0]["reserved"] == other.left()["budgets"][0]["reserved"] == 0
 
 
 def test_a_budget_is_not_used_amid_what_is_booked() -> None:

@@ -20,9 +20,9 @@ MODELS = {"m": ("1", "2")}
 def guard(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Guard]:
     """A guard of 1000 tokens, with each way to remember them."""
     journal = {"journal": tmp_path / "spent.jsonl", "ledger": f"file://{tmp_path}/budget.ledger"}.get(request.param)
-    found = Guard("1000 tokens", models=MODELS, most_tokens=600, least_tokens=100, journal=journal)
-    yield found
-    found.close()
+    result = Guard("1000 tokens", models=MODELS, most_tokens=600, least_tokens=100, journal=journal)
+    yield result
+    result.close()
 
 
 def left(guard: Guard) -> int:

@@ -77,9 +77,9 @@ def test_models_are_paid_for_by_the_bytes_of_the_prompt_and_their_limit() -> Non
 
 def test_plans_are_those_of_the_gateway() -> None:
     guard = Guard("usd=0.06", tools=TOOLS)
-    found = guard.plan(tools=["search", "search"])
-    assert sorted(step["tool"] for step in found["plan"]) == ["deep", "quick"]
-    assert found["cost_at_most"]["usd"] == 0.06
+    plan = guard.plan(tools=["search", "search"])
+    assert sorted(step["tool"] for step in plan["plan"]) == ["deep", "quick"]
+    assert plan["cost_at_most"]["usd"] == 0.06
     assert not guard.plan(tools=["search"] * 7)["fits"]
     with pytest.raises(ConfigError, match="no tool or kind"):
         guard.plan(tools=["nothing"])

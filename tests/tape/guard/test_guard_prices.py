@@ -18,8 +18,8 @@ from tests.tape.gateway.helpers import paid, refused
 
 
 def test_prices_of_models_are_looked_up() -> None:
-    for one in ("openai:gpt-4o-mini", "openai/gpt-4o-mini", "gpt-4o-mini", "gpt-4o-mini-2024-07-18"):
-        with Guard("usd=1").model(one, "", 10) as charge:
+    for name in ("openai:gpt-4o-mini", "openai/gpt-4o-mini", "gpt-4o-mini", "gpt-4o-mini-2024-07-18"):
+        with Guard("usd=1").model(name, "", 10) as charge:
             assert charge.worst["usd"] == -(-(OVERHEAD_TOKENS * 15 + 10 * 60) // 100), "$0.15 and $0.60 per million"
     refused(Guard("usd=1").model("gpt-4o-minii", "hello"), UnknownCostError, "nearest names .* openai:gpt-4o-mini, ")
     refused(Guard("usd=1").model("unheard-of", "hello"), UnknownCostError, r'models={"unheard-of": \("0.15", "0.60"\)}')

@@ -26,7 +26,7 @@ from tests.tape.gateway.helpers import refused
 MODEL = "openai/gpt-4o-mini"
 TEXT = st.text(max_size=120) | st.text('"\\\n\t {}[]:,ab1', max_size=60) | st.text("中文字é😀 ", max_size=40)
 JSON = st.recursive(
-    TEXT | st.integers() | st.booleans() | st.none(), lambda one: st.dictionaries(TEXT, one, max_size=3)
+    TEXT | st.integers() | st.booleans() | st.none(), lambda strategy: st.dictionaries(TEXT, strategy, max_size=3)
 )
 MESSAGE = st.fixed_dictionaries(
     {"role": st.sampled_from(["user", "system", "assistant"]), "content": TEXT},
@@ -61,9 +61,9 @@ def length(text: str) -> int:
 def bound(request: Any) -> int:
     count = counter_of(MODEL)
     assert count is not None
-    found = tokens_of(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"), count)
-    assert found is not None
-    return found
+    index = tokens_of(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"), count)
+    assert index is not None
+    return index
 
 
 def described(tool: tuple[str, str, dict[str, tuple[str, str]]]) -> tuple[dict[str, Any], str]:

@@ -95,8 +95,8 @@ class Schedule:
             else:
                 over |= self._start(*self._rng.choice(guards), flying)
         for _, flying in self._programs:
-            for one in flying:
-                self._end(one)
+            for item in flying:
+                self._end(item)
         self._bury()
         return over
 
@@ -131,22 +131,22 @@ class Schedule:
     def _tokens(prompt: int, completion: int) -> dict[str, int]:
         return {"calls": 1, "tokens": prompt + completion, "usd": prompt + 2 * completion, "prompt": prompt}
 
-    def _end(self, one: Flying) -> None:
+    def _end(self, item: Flying) -> None:
         how = self._rng.random()
-        if how < 0.6 and isinstance(one.charge, ModelCharge):
-            prompt = one.used["prompt"]
-            one.charge.used(prompt, one.used["tokens"] - prompt)
+        if how < 0.6 and isinstance(item.charge, ModelCharge):
+            prompt = item.used["prompt"]
+            item.charge.used(prompt, item.used["tokens"] - prompt)
         elif how < 0.6:
-            assert isinstance(one.charge, ToolCharge)
-            report = {kind: amount / (1e6 if kind == "usd" else 1) for kind, amount in one.used.items()}
-            one.charge.answered("found", {"used": report})
-        elif how < 0.7 and isinstance(one.charge, ModelCharge):
-            one.charge.used(None, None)
+            assert isinstance(item.charge, ToolCharge)
+            report = {kind: amount / (1e6 if kind == "usd" else 1) for kind, amount in item.used.items()}
+            item.charge.answered("found", {"used": report})
+        elif how < 0.7 and isinstance(item.charge, ModelCharge):
+            item.charge.used(None, None)
         else:
             self._counts["cut off"] += 1
         with contextlib.suppress(KeyboardInterrupt):
             error = KeyboardInterrupt() if how > 0.85 else None
-            one.context.__exit__(type(error) if error else None, error, None)
+            item.context.__exit__(type(error) if error else None, error, None)
 
     def _die(self, number: int) -> None:
         """The program is killed: nobody settles what was under way."""
@@ -157,9 +157,9 @@ class Schedule:
         self._programs[number] = self._begun()
 
     def _bury(self) -> None:
-        for one in self._dead:
+        for item in self._dead:
             with contextlib.suppress(LedgerError):  # its file is closed, as a dead program's is
-                one.context.__exit__(None, None, None)
+                item.context.__exit__(None, None, None)
         for guards, _ in self._programs:
             guards[0][0].close()
 
@@ -179,11 +179,11 @@ def sweep(schedules: int, seed: int, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("schedules", "seed"), [(300, 7), pytest.param(50_000, 0, marks=pytest.mark.soak)])
 def test_random_schedules_overspend_nothing(tmp_path: Path, schedules: int, seed: int, keep_figures: Keep) -> None:
-    found = sweep(schedules, seed, tmp_path)
-    assert found["overspent"] == 0
-    assert min(found[kind] for kind in ("calls", "refused", "cut off", "deaths", "with a journal")) > 20
+    mapping = sweep(schedules, seed, tmp_path)
+    assert mapping["overspent"] == 0
+    assert min(mapping[kind] for kind in ("calls", "refused", "cut off", "deaths", "with a journal")) > 20
     assert not list(tmp_path.iterdir())
-    keep_figures("schedules", found)
+    keep_figures("schedules", mapping)
 
 
 def test_the_sweep_notices_what_is_declared_too_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ except BudgetExceededError:
     print(made)
 """
     programs = [run(program) for _ in range(3)]
-    assert sum(int(one.communicate()[0]) for one in programs) == 50
+    assert sum(int(process.communicate()[0]) for process in programs) == 50
 
 
 def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_an_interrupt_while_a_line_is_written_does_not_break_the_journal(
 
 
 def test_what_others_hold_is_not_left(tmp_path: Path) -> None:
-    one, other = (Guard("usd=0.10", tools=TOOLS, journal=tmp_path / "j") for _ in range(2))
-    with one.within("usd=0.5").tool("metered") as charge:
+    guard, other = (Guard("usd=0.10", tools=TOOLS, journal=tmp_path / "j") for _ in range(2))
+    with guard.within("usd=0.5").tool("metered") as charge:
         assert other.left()["left"] == {"usd": 0}
         assert not other.plan(tools=["quick"])["fits"]
         charge.answered(structured={"cost": 0.01})

@@ -283,19 +283,19 @@ class Run:
         self.asked.append(body)
         status, reply = self._refused({**body, "_chat": chat}, first=first) or (200, None)
         if reply is None:
-            status, reply = max(one.status for one in self.deviations), self._computed(body, chat=chat)
+            status, reply = max(item.status for item in self.deviations), self._computed(body, chat=chat)
         raw = json.dumps(reply).encode()
         headers: dict[str, str | None] = {"Content-Type": "application/json", "Content-Length": ""}
-        for one in self.deviations:
-            raw = one.raw(raw)
-            headers.update(one.headers)
+        for deviation in self.deviations:
+            raw = deviation.raw(raw)
+            headers.update(deviation.headers)
         return status, raw, {name: value for name, value in headers.items() if value is not None}
 
     def _refused(self, body: Body, *, first: bool) -> Refusal | None:
-        for one in self.deviations:
-            refusal = one.refuse(body) if one.refuse and (first or not one.once) else None
+        for deviation in self.deviations:
+            refusal = deviation.refuse(body) if deviation.refuse and (first or not deviation.once) else None
             if refusal is not None:
-                self.refused += not one.once
+                self.refused += not deviation.once
                 self.words.append(json.dumps(refusal[1]))
                 return refusal
         return None
@@ -307,15 +307,15 @@ class Run:
         prompt = sum(len(str(message["content"]).split()) for message in body["messages"]) + 9
         prompt += len(str(body.get("system", "")).split())
         said = Said([text] * body.get("n", 1), prompt, tokens(text))
-        for one in self.deviations:
-            if one.say:
-                one.say(said)
+        for deviation in self.deviations:
+            if deviation.say:
+                deviation.say(said)
         self.computed += 1
         self.bill += said.prompt + said.completion
         reply = chat_of(said) if chat else message_of(said)
-        for one in self.deviations:
-            if one.shape:
-                one.shape(reply)
+        for deviation in self.deviations:
+            if deviation.shape:
+                deviation.shape(reply)
         self.words.append(json.dumps(reply))
         return reply
 

@@ -78,7 +78,7 @@ def _knows(name: str, rate: str, marks: Marks = "") -> bool:
 
 def draw(listed: Listed, rng: random.Random, *, variants: bool = True) -> Drawn:
     """A request of any size and kind, and a call that it can reach."""
-    marks = rng.choice([one for one in MARKS if _knows(listed.name, "written", one)])
+    marks = rng.choice([item for item in MARKS if _knows(listed.name, "written", item)])
     when = dict(rng.choice([{}, *listed.variants()])) if variants else {}
     text, media, completion = rng.choice(SIZES), rng.choice((0, 0, 1600, 250_000)), rng.choice((1, 300, 64_000))
     sorts = [("", ""), ("cache_read", ""), ("tool", "")]

@@ -120,8 +120,8 @@ STATUSES += "403 No,404 No,408 Late,409 Conflict,413 Large,418 Teapot,422 No,429
 def usage(r: random.Random) -> Raw:
     names = ["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"]
     names += ["cache_creation_input_tokens", "cache_read_input_tokens"]
-    found: Any = {name: r.choice([10, r.choice(NUMBERS)]) for name in names if r.random() < 0.9}
-    body = json.dumps(chat(usage=r.choice([found, found, found, 7, [], "much"])))
+    choices_by_name: Any = {name: r.choice([10, r.choice(NUMBERS)]) for name in names if r.random() < 0.9}
+    body = json.dumps(chat(usage=r.choice([choices_by_name, choices_by_name, choices_by_name, 7, [], "much"])))
     return [http(body.encode())]
 
 

@@ -77,8 +77,8 @@ class Compared:
 @lru_cache(maxsize=1)
 def _map() -> dict[str, dict[str, Any]]:
     text = Path(str(distribution("litellm").locate_file(MAP))).read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = json.loads(text, parse_float=Decimal)
-    return found
+    values: dict[str, dict[str, Any]] = json.loads(text, parse_float=Decimal)
+    return values
 
 
 def both() -> Iterator[tuple[str, dict[str, Any], Listed]]:
@@ -94,15 +94,15 @@ def both() -> Iterator[tuple[str, dict[str, Any], Listed]]:
 
 def compare() -> Compared:
     """Every rate of every model of both, at :data:`MOMENT`."""
-    models, found = 0, list[Difference]()
+    models, differences = 0, list[Difference]()
     with frozen(MOMENT):
         for name, entry, listed in both():
             models += 1
             for key, rate in entry.items():
                 ours = _ours(key, listed)
                 if ours is not None and rate is not None and rate > ours:
-                    found.append(Difference(name, listed.name, key, (_million(rate), _million(ours))))
-    return Compared({one: version(one) for one in ("litellm", PACKAGE)}, models, tuple(found))
+                    differences.append(Difference(name, listed.name, key, (_million(rate), _million(ours))))
+    return Compared({package: version(package) for package in ("litellm", PACKAGE)}, models, tuple(differences))
 
 
 def _ours(key: str, listed: Listed) -> Decimal | None:
@@ -164,7 +164,9 @@ def read() -> Compared:
 
 def write(compared: Compared) -> None:
     """Write the list, a line a difference."""
-    rows = [[one.theirs, one.name, one.rate, *one.usd] for one in compared.differences]
+    rows = [
+        [difference.theirs, difference.name, difference.rate, *difference.usd] for difference in compared.differences
+    ]
     about = {"versions": compared.versions, "models": compared.models, "day": f"{MOMENT:%Y-%m-%d}"}
     lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
     FILE.write_text(f'{json.dumps(about)[:-1]}, "dearer": [\n{lines}\n]}}\n', encoding="utf-8")

@@ -136,7 +136,7 @@ def test_a_repeat_a_resumption_and_a_cached_answer_book_the_same(tmp_path: Path)
         used, events = traced(fresh(), tmp_path / "first.jsonl", 2)
         repeat = traced(ResumedLM(fresh(), events, exact=True), tmp_path / "repeat.jsonl", 2)
         assert repeat == (used, events) == (30_000, repeat[1])
-        assert [one.answered for one in events if isinstance(one, GeneratedEvent)] == [("gpt-4o",), ()]
+        assert [event.answered for event in events if isinstance(event, GeneratedEvent)] == [("gpt-4o",), ()]
         assert traced(ContinuedLM(fresh(), events[:3]), tmp_path / "resumed.jsonl", 2) == (used, events)
         assert traced(fresh(), tmp_path / "cached.jsonl", 2) == (used, events)
         assert len(endpoint.bodies) == 1
@@ -180,5 +180,5 @@ def test_a_name_without_a_usage_and_one_that_holds_a_key(monkeypatch: pytest.Mon
         assert ledger.used["usd"] == -(-lm.prompt_tokens(REQUEST) * 5 // 2) + 800 * 10, "the worst case, by that one"
         endpoint.model = f"gpt-4o {CANARY}"
         _, events = traced(at_the_table_s_price(endpoint, "openai:gpt-4o-mini"), tmp_path / "trace.jsonl", 1)
-        assert "gpt-4o" in json.dumps([one.model_dump() for one in events])
+        assert "gpt-4o" in json.dumps([event.model_dump() for event in events])
         assert CANARY not in (tmp_path / "trace.jsonl").read_text()

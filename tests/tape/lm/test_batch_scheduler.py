@@ -69,9 +69,9 @@ class Seen:
                     await self.batch.leave()
 
             self.tasks = [asyncio.create_task(one(index)) for index in range(len(episodes))]
-            found = await asyncio.gather(*self.tasks, return_exceptions=True)
+            exceptions = await asyncio.gather(*self.tasks, return_exceptions=True)
             await self.batch.close()
-            return found
+            return exceptions
 
         return asyncio.run(go())
 
@@ -79,8 +79,8 @@ class Seen:
         """Jobs that the scheduler still holds."""
         scheduler = self.batch._scheduler
         assert isinstance(scheduler, BatchScheduler)
-        passes = [one for one in scheduler._passes.values() if isinstance(one, TreePasses)]
-        return [scheduler._waiting, *(job for one in passes for job in [*one._waiting, *one._live])]
+        passes = [turn for turn in scheduler._passes.values() if isinstance(turn, TreePasses)]
+        return [scheduler._waiting, *(job for turn in passes for job in [*turn._waiting, *turn._live])]
 
 
 @pytest.fixture
@@ -92,12 +92,12 @@ def asks(*requests: Request, turns: int = 0) -> Episode:
     """An episode that asks one after the other, and lets the others run in between."""
 
     async def episode(slot: BatchSlot) -> list[Completion]:
-        found = []
+        completions = []
         for request in requests:
             for _ in range(turns):
                 await asyncio.sleep(0)
-            found += await slot.generate([request])
-        return found
+            completions += await slot.generate([request])
+        return completions
 
     return episode
 
@@ -116,7 +116,7 @@ def test_what_an_episode_asks_next_joins_before_another_is_answered(seen: Seen) 
     seen.play(counts(30), counts(4, 4, 4, 4))
     assert answered == [4, 4, 4, 4, 30]
     assert len(seen.passes) == 30
-    assert [len(one) for one in seen.passes] == [2] * 4 * 4 + [1] * 14
+    assert [len(turn) for turn in seen.passes] == [2] * 4 * 4 + [1] * 14
 
 
 @pytest.mark.parametrize("turns", [(0, 0, 0), (0, 3, 17), (40, 1, 0)])
@@ -124,10 +124,10 @@ def test_passes_do_not_depend_on_when_episodes_ask(seen: Seen, turns: tuple[int,
     asked = [[moves(9, 1), moves(2, 2, n=3)], [moves(3, k, n=2, distinct=True) for k in range(4)], [moves(5), moves(5)]]
 
     async def slow(slot: BatchSlot) -> list[Completion]:
-        found: list[Completion] = await slot.generate([asked[1][0]])
+        completions: list[Completion] = await slot.generate([asked[1][0]])
         await asyncio.to_thread(lambda: None)  # as a tool does, and it takes as long as it takes
-        found += await asks(*asked[1][1:], turns=turns[1])(slot)
-        return found
+        completions += await asks(*asked[1][1:], turns=turns[1])(slot)
+        return completions
 
     first = seen.play(*(asks(*mine) for mine in asked))
     passes = list(seen.passes)
@@ -144,9 +144,9 @@ def test_sharing_passes_changes_no_answer_and_no_usage(seen: Seen) -> None:
     together = seen.play(*(asks(*mine) for mine in asked))
     for mine, requests in zip(together, asked, strict=True):
         [alone] = seen.play(asks(*requests))
-        for one, other in zip(mine, alone, strict=True):
-            assert (one.texts, one.finish, one.usage) == (other.texts, other.finish, other.usage)
-            assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+        for item, other in zip(mine, alone, strict=True):
+            assert (item.texts, item.finish, item.usage) == (other.texts, other.finish, other.usage)
+            assert item.logprobs == pytest.approx(other.logprobs, abs=1e-4)
 
 
 def test_scores_share_passes_with_answers(seen: Seen) -> None:
@@ -172,7 +172,7 @@ def test_a_cancelled_episode_leaves_nothing_under_way(seen: Seen) -> None:
     cut, whole = seen.play(asks(moves(30, n=4), moves(3)), asks(moves(9, 1)))
     assert isinstance(cut, asyncio.CancelledError)
     assert whole[0].texts == alone[0].texts
-    assert [len(one) for one in seen.passes] == [2] * 5 + [1] * 4
+    assert [len(turn) for turn in seen.passes] == [2] * 5 + [1] * 4
     assert seen.under_way() == [[]]
 
 
@@ -182,7 +182,7 @@ def test_nothing_is_computed_when_all_are_cancelled(seen: Seen) -> None:
             task.cancel()
 
     seen.before = cancel
-    assert all(isinstance(one, asyncio.CancelledError) for one in seen.play(asks(moves(9)), asks(moves(30))))
+    assert all(isinstance(item, asyncio.CancelledError) for item in seen.play(asks(moves(9)), asks(moves(30))))
     assert len(seen.passes) == 1
     assert seen.under_way() == [[]]
 
@@ -205,9 +205,9 @@ def test_an_episode_that_waits_for_a_tool_is_waited_for_until_it_ends(seen: Seen
 
     async def both(slot: BatchSlot) -> list[Completion]:
         watching = asyncio.create_task(watches())
-        found = await slot.generate([moves(8)])
+        completions = await slot.generate([moves(8)])
         await watching
-        return found
+        return completions
 
     _, [answer] = seen.play(hangs, both)
     assert halted == [True]
@@ -219,7 +219,7 @@ def test_a_request_that_cannot_be_read_fails_its_own_episode(seen: Seen) -> None
     bad, good = seen.play(asks(moves(2, prompt=START + " U" * 300)), asks(moves(6), moves(3)))
     assert isinstance(bad, ModelError)
     assert "reads at most" in str(bad)
-    assert [one.texts for one in good] == [one.texts for one in alone[0]]
+    assert [item.texts for item in good] == [item.texts for item in alone[0]]
 
 
 def test_a_pass_that_fails_fails_only_those_with_whom_it_fails(seen: Seen) -> None:
@@ -243,7 +243,7 @@ def test_a_pass_that_fails_fails_only_those_with_whom_it_fails(seen: Seen) -> No
             raise RuntimeError("out of memory")
 
     seen.after = too_many  # then what is too much for one pass is read in several
-    assert [one[0].texts for one in seen.play(*map(asks, requests))] == alone
+    assert [item[0].texts for item in seen.play(*map(asks, requests))] == alone
 
 
 def test_a_fault_of_the_program_reaches_all(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def test_a_fault_of_the_program_reaches_all(seen: Seen, monkeypatch: pytest.Monk
         raise ValueError("a fault of the program")
 
     monkeypatch.setattr(TreePasses, "_beginning", broken)
-    assert [str(one) for one in seen.play(asks(moves(3)), asks(moves(4)))] == ["a fault of the program"] * 2
+    assert [str(item) for item in seen.play(asks(moves(3)), asks(moves(4)))] == ["a fault of the program"] * 2
 
 
 def test_every_call_is_paid_by_its_own_episode(seen: Seen) -> None:
@@ -309,5 +309,5 @@ def test_whole_episodes_are_the_same_every_time(seen: Seen) -> None:
 
     first, second = [(seen.play(*map(plays, range(2))), list(seen.passes)) for _ in range(2)]
     assert first == second
-    assert not any(isinstance(one, BaseException) for one in first[0])
+    assert not any(isinstance(item, BaseException) for item in first[0])
     assert SLOT.get() is None

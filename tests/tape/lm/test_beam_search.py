@@ -58,18 +58,18 @@ def test_pairs_are_as_likely_as_drawn_without_replacement() -> None:
     likely = dict(every_sequence(2, 0.7))
     assert len(likely) == 13
     assert math.fsum(likely.values()) == pytest.approx(1)
-    found = Counter(names(searched(replace(request, seed=seed))) for seed in range(tried))
+    counts = Counter(names(searched(replace(request, seed=seed))) for seed in range(tried))
     chi_square, pairs, rest, rest_found = 0.0, 0, 1.0, tried
     for first, second in permutations(likely, 2):
         expected = likely[first] * likely[second] / (1 - likely[first])
         if expected * tried >= 6:
-            chi_square += (found[first, second] - expected * tried) ** 2 / (expected * tried)
-            pairs, rest, rest_found = pairs + 1, rest - expected, rest_found - found[first, second]
+            chi_square += (counts[first, second] - expected * tried) ** 2 / (expected * tried)
+            pairs, rest, rest_found = pairs + 1, rest - expected, rest_found - counts[first, second]
     chi_square += (rest_found - rest * tried) ** 2 / (rest * tried)
     # Of a chi-square variable with as many degrees of freedom, four standard deviations above its mean.
     assert pairs > 12
     assert chi_square < pairs + 4 * math.sqrt(2 * pairs)
-    assert all(first != second for first, second in found)
+    assert all(first != second for first, second in counts)
 
 
 @given(
@@ -81,8 +81,8 @@ def test_samples_are_distinct_in_order_paid_for_and_extend_shorter_lists(
 ) -> None:
     request = Request("", max_tokens=longest, n=n, temperature=temperature, seed=seed)
     search = searched(request, of)
-    found = names(search)
-    assert len(set(found)) == len(found) == min(n, sum(1 for _ in every_sequence(longest, 1.0)))
+    texts = names(search)
+    assert len(set(texts)) == len(texts) == min(n, sum(1 for _ in every_sequence(longest, 1.0)))
     assert search.computed <= n * longest
     values = [beam.perturbed for beam in search.beams]
     assert values == sorted(values, reverse=True)
@@ -90,8 +90,8 @@ def test_samples_are_distinct_in_order_paid_for_and_extend_shorter_lists(
         tokens = [*beam.tokens, *([EOS] if beam.finish == "stop" else [])]
         before = [logits_after(tuple(tokens[:i]), of).double().log_softmax(-1) for i in range(len(tokens))]
         assert beam.logprob == pytest.approx(sum(logs[t].item() for logs, t in zip(before, tokens, strict=True)))
-    assert names(searched(request, of)) == found
-    assert names(searched(replace(request, n=max(1, n - 1)), of)) == found[: max(1, n - 1)]
+    assert names(searched(request, of)) == texts
+    assert names(searched(replace(request, n=max(1, n - 1)), of)) == texts[: max(1, n - 1)]
 
 
 @lru_cache(maxsize=1)
@@ -104,29 +104,33 @@ def ask(*requests: Request) -> list[Completion]:
 
 
 def test_a_model_gives_distinct_samples_that_meet_the_constraint() -> None:
-    [found] = ask(usual())
-    assert len(set(found.texts)) == 6
-    assert all(1 <= len(text.split()) <= 4 and set(text.split()) <= set("UDLR") for text in found.texts)
-    assert found.finish == ("stop",) * 6
-    kept = sum(len(text.split()) + 1 for text in found.texts)
-    assert kept <= found.usage.completion_tokens <= 6 * 5
+    [completion] = ask(usual())
+    assert len(set(completion.texts)) == 6
+    assert all(1 <= len(text.split()) <= 4 and set(text.split()) <= set("UDLR") for text in completion.texts)
+    assert completion.finish == ("stop",) * 6
+    kept = sum(len(text.split()) + 1 for text in completion.texts)
+    assert kept <= completion.usage.completion_tokens <= 6 * 5
     [independent] = ask(replace(usual(), distinct=False))
-    assert found.usage.prompt_tokens == independent.usage.prompt_tokens
+    assert completion.usage.prompt_tokens == independent.usage.prompt_tokens
 
 
 def test_their_probabilities_are_those_of_independent_samples() -> None:
-    [found] = ask(replace(usual(), n=40, temperature=3.0))
+    [completion] = ask(replace(usual(), n=40, temperature=3.0))
     [independent] = ask(replace(usual(), n=40, temperature=3.0, distinct=False))
     known = dict(zip(independent.texts, independent.logprobs, strict=True))
-    both = [(logprob, known[text]) for text, logprob in zip(found.texts, found.logprobs, strict=True) if text in known]
+    both = [
+        (logprob, known[text])
+        for text, logprob in zip(completion.texts, completion.logprobs, strict=True)
+        if text in known
+    ]
     assert len(both) > 3
     assert [ours for ours, _ in both] == pytest.approx([theirs for _, theirs in both], abs=1e-4)
 
 
 def test_where_there_are_too_few_they_repeat() -> None:
-    [found] = ask(Request(PROMPT, 3, OneOf((" U", " D")), n=5, temperature=1.0, distinct=True))
-    assert set(found.texts) == {" U", " D"}
-    assert found.texts == (*found.texts[:2], *found.texts[:2], found.texts[0])
+    [completion] = ask(Request(PROMPT, 3, OneOf((" U", " D")), n=5, temperature=1.0, distinct=True))
+    assert set(completion.texts) == {" U", " D"}
+    assert completion.texts == (*completion.texts[:2], *completion.texts[:2], completion.texts[0])
 
 
 def test_one_sample_and_greedy_ones_are_drawn_as_usual() -> None:

@@ -86,10 +86,10 @@ def test_a_full_disk_costs_no_answer(tmp_path: Path, caplog: pytest.LogCaptureFi
     [(pages,)] = model._db.execute("PRAGMA page_count")
     model._db.execute(f"PRAGMA max_page_count = {pages}")  # "database or disk is full"
     new = [Request(f"new {number}", 5) for number in range(3)]
-    found = [asyncio.run(model.generate([request]))[0] for request in (*new, REQUEST)]
+    completions = [asyncio.run(model.generate([request]))[0] for request in (*new, REQUEST)]
     model.close()
-    assert [answer.texts[0] for answer in found] == [long] * 4
-    assert [answer.usage.cached for answer in found] == [False] * 3 + [True]
+    assert [answer.texts[0] for answer in completions] == [long] * 4
+    assert [answer.usage.cached for answer in completions] == [False] * 3 + [True]
     assert len(asked) == 2 + 3
     [warning] = caplog.messages
     assert "full" in warning

@@ -98,7 +98,7 @@ def test_a_cached_answer_a_trace_and_a_repeat_book_the_same(tmp_path: Path) -> N
         trace.close()
         assert len(endpoint.bodies) == 1, "the second answer came from the file"
         events = list(read_trace(tmp_path / "trace.jsonl"))
-        [event] = [one for one in events if isinstance(one, GeneratedEvent)]
+        [event] = [item for item in events if isinstance(item, GeneratedEvent)]
         assert event.prompt_split == (8_000, 0, 0, 1_000)
         assert booked(ResumedLM(model, events, exact=True)) == first
 

@@ -177,8 +177,8 @@ def test_a_model_without_a_system_role_answers_messages() -> None:
     ],
 )  # fmt: skip
 def test_the_text_of_a_message_cannot_end_it(content: str, shown: str) -> None:
-    found = ChatTemplate(jinja_render(TURNS, {}), "a-model", ["<|end|>", "<|start|>", "</s>", "<", "  ", ""])
-    assert found.text((Message("user", content),)) == f"[user] {shown}\n"
+    chat_template = ChatTemplate(jinja_render(TURNS, {}), "a-model", ["<|end|>", "<|start|>", "</s>", "<", "  ", ""])
+    assert chat_template.text((Message("user", content),)) == f"[user] {shown}\n"
 
 
 def test_added_tokens_that_are_no_words_may_open_a_turn_though_they_are_not_special() -> None:

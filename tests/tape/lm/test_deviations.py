@@ -39,7 +39,7 @@ async def play(model: HostedLM, run: Run, names: tuple[str, ...]) -> str:
     """Ask one server three times; ``succeeded`` or ``ended``, and what is wrong is a failed assertion."""
     ledger = Ledger(Budget({"tokens": 10**6, "calls": 200}))
     accounted, deviations = AccountedLM(model, ledger), run.deviations
-    ends = [one.ends for one in deviations if one.ends] or NO_LIMIT.get(frozenset(names), [])
+    ends = [deviation.ends for deviation in deviations if deviation.ends] or NO_LIMIT.get(frozenset(names), [])
     outcome, refused = "succeeded", 0
     for number, (request, text) in enumerate(REQUESTS):
         refused = run.refused
@@ -54,7 +54,7 @@ async def play(model: HostedLM, run: Run, names: tuple[str, ...]) -> str:
             assert set(completion.finish) == {"refusal"}
         else:
             told = frozenset(names) not in UNTOLD
-            assert not told or [one.strip() for one in completion.texts] == [text] * request.n, completion
+            assert not told or [item.strip() for item in completion.texts] == [text] * request.n, completion
             assert set(completion.finish) == {"stop"}
         assert number < 2 or run.refused == refused or set(names) & set(LASTING), "what was refused is not remembered"
     assert len(run.asked) <= 24
@@ -67,7 +67,7 @@ def check_booking(model: HostedLM, ledger: Ledger, run: Run) -> None:
     """What is booked is the bill, or where that is not reported at least the bill."""
     booked = ledger.used["tokens"] or 0
     assert booked >= run.bill, f"{booked} booked of {run.bill}"
-    reported = not any(one.inexact for one in run.deviations)
+    reported = not any(deviation.inexact for deviation in run.deviations)
     assert not reported or booked == run.bill, f"{booked} booked of {run.bill}, which was reported"
 
 

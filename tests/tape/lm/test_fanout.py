@@ -27,20 +27,20 @@ def planned(agents: list[dict[str, Any]], budget: Any) -> tape.FanOut:
 
 
 def test_five_hundred_sub_agents_under_twenty_dollars_are_refused() -> None:
-    found = planned([REVIEW], "usd=20")
-    assert not found
-    assert (found.asked, found.worst["usd"], found.expected["usd"], found.cheapest["usd"]) == (
+    fan_out = planned([REVIEW], "usd=20")
+    assert not fan_out
+    assert (fan_out.asked, fan_out.worst["usd"], fan_out.expected["usd"], fan_out.cheapest["usd"]) == (
         500,
         Decimal("45"),
         Decimal("24"),
         Decimal("2.7"),
     )
-    assert found.best is not None
-    assert [(one.model, one.count) for one in found.best] == [("large", 204), ("small", 296)]
-    assert (found.served, found.value, found.gap) == (500, 204 + 296 * 0.8, 0.0)
-    assert found.cost_at_most["usd"] == Decimal("0.09") * 204 + Decimal("0.0054") * 296
-    assert found.left_after == {"usd": 20 - Decimal("19.9584")}
-    assert str(found) == (
+    assert fan_out.best is not None
+    assert [(served.model, served.count) for served in fan_out.best] == [("large", 204), ("small", 296)]
+    assert (fan_out.served, fan_out.value, fan_out.gap) == (500, 204 + 296 * 0.8, 0.0)
+    assert fan_out.cost_at_most["usd"] == Decimal("0.09") * 204 + Decimal("0.0054") * 296
+    assert fan_out.left_after == {"usd": 20 - Decimal("19.9584")}
+    assert str(fan_out) == (
         "Refused: 500 sub-agents as asked take at most $45 ($20 given). The best that fits is 500 of 500: 204 review "
         "with large, 296 review with small; that takes at most $19.9584. All fit as asked with $45, and with the "
         "cheapest models with $2.70."
@@ -48,17 +48,19 @@ def test_five_hundred_sub_agents_under_twenty_dollars_are_refused() -> None:
 
 
 def test_what_fits_is_said() -> None:
-    found = planned([REVIEW], {"usd": "$45"})
-    assert found
-    assert str(found) == "All 500 sub-agents fit as asked: they take at most 1,500 calls and 13,500,000 tokens and $45."
-    assert found.left_after == {"usd": 0}
+    fan_out = planned([REVIEW], {"usd": "$45"})
+    assert fan_out
+    assert (
+        str(fan_out) == "All 500 sub-agents fit as asked: they take at most 1,500 calls and 13,500,000 tokens and $45."
+    )
+    assert fan_out.left_after == {"usd": 0}
     assert planned([REVIEW], {"usd": "$44.999999"}).fits is False
     assert planned([REVIEW], None).left_after == {}
 
 
 def test_each_call_is_rounded_up_as_it_is_when_it_is_paid_for() -> None:
-    one = {"name": "tiny", "count": 7, "models": "small", "prompt": 1, "completion": 0, "calls": 5}
-    assert planned([one], None).worst == {"calls": 35, "tokens": 35, "usd": Decimal("0.000035")}
+    mapping = {"name": "tiny", "count": 7, "models": "small", "prompt": 1, "completion": 0, "calls": 5}
+    assert planned([mapping], None).worst == {"calls": 35, "tokens": 35, "usd": Decimal("0.000035")}
 
 
 def test_the_subset_of_greatest_value_under_several_caps() -> None:
@@ -66,27 +68,30 @@ def test_the_subset_of_greatest_value_under_several_caps() -> None:
         REVIEW | {"count": 4, "value": 3, "at_least": 1, "models": ["large"]},
         REVIEW | {"name": "test", "count": 4, "models": ["middle", "small"], "cost": {"steps": 5}},
     ]
-    found = planned(agents, "usd=0.30, steps=12")
-    assert found.best is not None
-    assert [(one.agent, one.model, one.count) for one in found.best] == [("review", "large", 3), ("test", "small", 2)]
-    assert found.best[1].at_most == {
+    fan_out = planned(agents, "usd=0.30, steps=12")
+    assert fan_out.best is not None
+    assert [(served.agent, served.model, served.count) for served in fan_out.best] == [
+        ("review", "large", 3),
+        ("test", "small", 2),
+    ]
+    assert fan_out.best[1].at_most == {
         "calls": 6, "steps": 10, "tokens": 54_000, "usd": Decimal("0.0108")
     }  # fmt: skip
-    assert found.value == 11
-    assert found.left_after == {"usd": Decimal("0.0192"), "steps": 2}
-    assert "take at most" in str(found)
-    assert "20 steps (12 steps given)" in str(found)
+    assert fan_out.value == 11
+    assert fan_out.left_after == {"usd": Decimal("0.0192"), "steps": 2}
+    assert "take at most" in str(fan_out)
+    assert "20 steps (12 steps given)" in str(fan_out)
 
 
 def test_what_has_to_be_served_may_not_fit() -> None:
-    found = planned([REVIEW | {"at_least": 500}], "usd=1")
-    assert (found.best, found.served, found.left_after) == (None, 0, {"usd": 1})
+    fan_out = planned([REVIEW | {"at_least": 500}], "usd=1")
+    assert (fan_out.best, fan_out.served, fan_out.left_after) == (None, 0, {"usd": 1})
     assert "Not even those fit that have to be served: with the cheapest models they take $2.70 ($1 given)." in str(
-        found
+        fan_out
     )
     kept = planned([REVIEW | {"at_least": 500}], "usd=2.70")
     assert kept.best is not None
-    assert [(one.model, one.count) for one in kept.best] == [("small", 500)]
+    assert [(served.model, served.count) for served in kept.best] == [("small", 500)]
     assert planned([REVIEW], "usd=0.001").best == ()
 
 
@@ -96,8 +101,8 @@ def test_caps_that_no_sub_agent_names_are_named() -> None:
 
 
 def test_prices_are_those_of_the_table() -> None:
-    found = tape.plan_fanout([REVIEW | {"models": "gpt-4o-mini"}], "tokens=1M")
-    assert found.worst["usd"] == Decimal("2.7")
+    fanout = tape.plan_fanout([REVIEW | {"models": "gpt-4o-mini"}], "tokens=1M")
+    assert fanout.worst["usd"] == Decimal("2.7")
     unknown = tape.plan_fanout([REVIEW | {"models": "unheard-of"}], "tokens=1M")
     assert (unknown.worst["usd"], unknown.served) == (None, 37)
 
@@ -132,7 +137,7 @@ def test_what_is_malformed_is_named_by_its_path(change: dict[str, Any], message:
 def test_sub_agents_have_names_of_their_own() -> None:
     with pytest.raises(ConfigError, match=r"field 1\.name: 'review' is there twice"):
         planned([REVIEW, REVIEW], "usd=20")
-    for agents in ([], None, REVIEW, [3], [REVIEW | {"name": str(one)} for one in range(51)]):
+    for agents in ([], None, REVIEW, [3], [REVIEW | {"name": str(index)} for index in range(51)]):
         with pytest.raises(ConfigError, match=r"^agents: "):
             tape.plan_fanout(agents, "usd=20")  # type: ignore[arg-type]
 

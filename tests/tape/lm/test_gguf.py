@@ -54,8 +54,8 @@ def test_it_is_the_model_that_transformers_makes_of_it(file: Path, capfd: pytest
         wanted = theirs.generate(
             torch.tensor([prompt]), max_new_tokens=12, do_sample=False, eos_token_id=2, pad_token_id=0
         )[0, len(prompt) :].tolist()
-    [found] = asyncio.run(model.generate([Request(ASKED, 12)]))
-    assert found.texts[0] == tokenizer.decode([token for token in wanted if token != 2])
+    [completion] = asyncio.run(model.generate([Request(ASKED, 12)]))
+    assert completion.texts[0] == tokenizer.decode([token for token in wanted if token != 2])
 
 
 def test_it_is_converted_once(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,10 +123,10 @@ def test_a_tokenizer_of_ones_own(tmp_path: Path, file: Path, cache: Path) -> Non
 
 def test_several_ends_of_a_file_all_end(tmp_path: Path) -> None:
     file = write_gguf(tmp_path / "tiny.gguf", tokenizer__ggml__eot_token_id=1, tokenizer__ggml__eom_token_id=2)
-    one = write_gguf(tmp_path / "one.gguf")
+    item = write_gguf(tmp_path / "one.gguf")
     ids = torch.tensor([[5, 6, 7]])
     ended: list[torch.Tensor] = []
-    for path in (file, one):
+    for path in (file, item):
         model: Any = open_model(f"gguf:{path}")
         with torch.inference_mode():
             logits = model._network.forward(ids, torch.ones_like(ids), torch.arange(3)[None], None, 1)[0, -1]

@@ -56,7 +56,7 @@ class PickyHandler(Faulty):
 
 
 def warned(caught: Any) -> list[str]:
-    return [str(one.message) for one in caught if issubclass(one.category, EndpointWarning)]
+    return [str(item.message) for item in caught if issubclass(item.category, EndpointWarning)]
 
 
 @pytest.mark.parametrize("provider", [OPENAI, MISTRAL, LLAMACPP], ids=lambda p: p.name)
@@ -115,7 +115,7 @@ def test_a_refused_system_role_is_merged_into_the_users_message(provider: Any) -
         for prompt in (examples, examples[:1], examples[2:]):
             asyncio.run(model.generate([Request(prompt, 5)]))
     said = [[message["content"] for message in body["messages"]] for body in endpoint.bodies[1:]]
-    texts = [[part if isinstance(part, str) else part[0]["text"] for part in one] for one in said]
+    texts = [[part if isinstance(part, str) else part[0]["text"] for part in item] for item in said]
     assert texts == [
         ["You play.\n\nWhat next?"],
         ["You play.\n\nWhat next?", "up", "And now?"],

@@ -216,9 +216,9 @@ def sweep(n: int, first: int = 0) -> dict[str, Any]:
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 @pytest.mark.parametrize("replies", [14, pytest.param(500, marks=pytest.mark.soak)])
 def test_hostile_replies_end_in_an_answer_or_a_counted_failure(replies: int, keep_figures: Keep) -> None:
-    found = sweep(replies)
-    assert found["answered"] + found["failed"] == replies
-    keep_figures("hostile_endpoint", found)
+    mapping = sweep(replies)
+    assert mapping["answered"] + mapping["failed"] == replies
+    keep_figures("hostile_endpoint", mapping)
 
 
 def play(folder: Path, episodes: int) -> dict[str, Any]:
@@ -249,6 +249,6 @@ def play(folder: Path, episodes: int) -> dict[str, Any]:
     "episodes", [pytest.param(10, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.soak)]
 )
 def test_a_run_against_hostile_replies_is_summarised(tmp_path: Path, episodes: int, keep_figures: Keep) -> None:
-    found = play(tmp_path, episodes)
-    assert found["episodes"] == episodes
-    keep_figures("hostile_endpoint_runs", found)
+    mapping = play(tmp_path, episodes)
+    assert mapping["episodes"] == episodes
+    keep_figures("hostile_endpoint_runs", mapping)

@@ -60,16 +60,16 @@ def planted(number: int, _: bytes) -> Raw:
 
 def texts_on_disk(folder: Path) -> set[str]:
     """Whatever can be read there: names of files, and all texts, keys and lines in them."""
-    found: set[str] = set()
+    texts: set[str] = set()
 
     def note(value: Any) -> Any:
-        found.update(map(str, value if isinstance(value, dict) else [value]))
+        texts.update(map(str, value if isinstance(value, dict) else [value]))
         if isinstance(value, dict | list):
             [note(held) for held in (value.values() if isinstance(value, dict) else value)]
 
     for path in (path for path in folder.rglob("*") if path.is_file()):
         raw = path.read_bytes()
-        found.add(path.name)
+        texts.add(path.name)
         if raw.startswith(b"SQLite"):
             with sqlite3.connect(path) as db:
                 lines = [bytes(row[0]).decode() for row in db.execute("SELECT value FROM completions")]
@@ -77,12 +77,12 @@ def texts_on_disk(folder: Path) -> set[str]:
         elif path.suffix in (".json", ".jsonl"):
             lines = [raw.decode()] if path.suffix == ".json" else raw.decode().splitlines()
         else:
-            found.update(raw.decode("utf-8", "replace").splitlines())
+            texts.update(raw.decode("utf-8", "replace").splitlines())
             continue
         assert KEY.encode() not in raw, path
         for line in lines:
             note(json.loads(line))
-    return found
+    return texts
 
 
 def play(folder: Path, agent: str, episodes: int, workers: int = 1) -> Counter[str]:
@@ -96,7 +96,7 @@ def play(folder: Path, agent: str, episodes: int, workers: int = 1) -> Counter[s
         requests = endpoint.requests
     texts = texts_on_disk(folder)
     assert any(CONTROL in text for text in texts)
-    left = {text[:300]: found for text in texts if (found := found_in(text, KEY))}
+    left = {text[:300]: names for text in texts if (names := found_in(text, KEY))}
     assert not left, left
     return Counter({"replies": requests, "texts": len(texts), "with control": sum(CONTROL in text for text in texts)})
 

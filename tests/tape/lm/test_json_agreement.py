@@ -114,7 +114,7 @@ def drawn(rng: random.Random, depth: int = 0) -> Kind:
             few = Annotated[list[kind], Field(min_length=1, max_length=3)]  # type: ignore[valid-type]
             return f"{form} ({name})", few, lambda rng: [draw(rng) for _ in range(rng.randint(1, 3))]
         case "set":
-            name, kind, draw = rng.choice([one for one in LEAVES if one[0] in KEYS])
+            name, kind, draw = rng.choice([leaf for leaf in LEAVES if leaf[0] in KEYS])
             return f"set ({name})", set[kind], lambda rng: {draw(rng) for _ in range(rng.randint(0, 3))}  # type: ignore[valid-type]
         case "tuple":
             return named, tuple[kind, second], lambda rng: (draw(rng), draw_second(rng))  # type: ignore[valid-type]
@@ -123,7 +123,7 @@ def drawn(rng: random.Random, depth: int = 0) -> Kind:
         case "union":
             return named, Union[kind, second], lambda rng: rng.choice([draw, draw_second])(rng)  # noqa: UP007
         case "dict":
-            key, of_keys, draw_key = rng.choice([one for one in LEAVES if one[0] in KEYS])
+            key, of_keys, draw_key = rng.choice([leaf for leaf in LEAVES if leaf[0] in KEYS])
             held = dict[of_keys, second]  # type: ignore[valid-type]
             return f"{form} ({key}, {other})", held, lambda rng: {draw_key(rng): draw_second(rng)}
         case _:

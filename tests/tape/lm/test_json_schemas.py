@@ -165,8 +165,8 @@ def test_models_that_hold_themselves_and_unions_are_decoded() -> None:
         inside: list[Nest]
 
     assert admits(JsonSchema(Nest), '{"inside": [{"inside": []}]}', '{"inside": [1]}') == [True, False]
-    one, two = (create_model(n, kind=(Literal[n], ...), **{n: (int, ...)}) for n in ("a", "b"))  # type: ignore[call-overload, valid-type]
-    union = of(Annotated[one | two, Field(discriminator="kind")])
+    model, two = (create_model(n, kind=(Literal[n], ...), **{n: (int, ...)}) for n in ("a", "b"))  # type: ignore[call-overload, valid-type]
+    union = of(Annotated[model | two, Field(discriminator="kind")])
     assert admits(union, '{"kind": "a", "a": 1}', '{"kind": "b", "a": 1}') == [True, False]
 
 

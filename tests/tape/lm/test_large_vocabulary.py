@@ -42,12 +42,12 @@ class Words:
         self._ids = {piece: token for token, piece in enumerate(self.pieces)}
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        rest, found = text.encode(), []
+        rest, numbers = text.encode(), []
         while rest:
             length = next(length for length in range(min(10, len(rest)), 0, -1) if rest[:length] in self._ids)
-            found.append(self._ids[rest[:length]])
+            numbers.append(self._ids[rest[:length]])
             rest = rest[length:]
-        return found
+        return numbers
 
     def decode(self, ids: Any) -> str:
         return b"".join(self.pieces[token] for token in ids).decode(errors="replace")

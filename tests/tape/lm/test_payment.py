@@ -66,11 +66,11 @@ def nested_calls(model: ScriptedLM, requests: int, **caps_: Budget) -> tuple[Acc
     run = Ledger(caps_["run"], name="run")
     episode = Ledger(caps_["episode"], payer=run)
     nested = Ledger(caps_["planning"], episode, name="planning")
-    lm, found = AccountedLM(model, episode), [nested, episode, run]
+    lm, ledgers = AccountedLM(model, episode), [nested, episode, run]
     with lm.within(nested), suppress(BatchError):
         asyncio.run(lm.generate([REQUEST] * requests))
-    assert all(ledger.reserved == Resources() and not ledger.violations for ledger in found)
-    return lm, found
+    assert all(ledger.reserved == Resources() and not ledger.violations for ledger in ledgers)
+    return lm, ledgers
 
 
 def test_repeated_calls_are_reserved_everywhere_and_settled_in_full() -> None:

@@ -39,8 +39,8 @@ def table(folder: Path, **models: object) -> Path:
 
 
 def listed(name: str, **asked: Any) -> TokenPrice:
-    found = find(name)
-    price = None if found is None else found.price(**asked)
+    result = find(name)
+    price = None if result is None else result.price(**asked)
     assert price is not None
     return price
 
@@ -62,9 +62,9 @@ def listed(name: str, **asked: Any) -> TokenPrice:
 )
 def test_a_model_has_one_entry_however_it_is_spelled(names: str, meant: str) -> None:
     for name in names.split():
-        found = find(name)
-        assert found is not None, name
-        assert found.name == meant
+        result = find(name)
+        assert result is not None, name
+        assert result.name == meant
         assert spelling(name).partition(":")[0] == meant.partition(":")[0]
 
 
@@ -85,8 +85,8 @@ def test_a_model_has_one_entry_however_it_is_spelled(names: str, meant: str) -> 
     ],
 )
 def test_a_name_without_a_price_is_explained(name: str, why: str) -> None:
-    found = find(name)
-    assert found is None or found.price() is None
+    result = find(name)
+    assert result is None or result.price() is None
     assert why_unknown(name).startswith(why) or (why == "genai-prices" and why in why_unknown(name))
 
 

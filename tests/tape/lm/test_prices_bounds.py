@@ -19,7 +19,7 @@ from tape.lm.price import Marks, TokenPrice
 from tests.tape.lm import litellm_prices
 from tests.tape.lm.drawn_calls import Drawn, draw
 
-PRICED = [one for one in (Listed(provider, model) for provider, model in entries()) if one.price() is not None]
+PRICED = [item for item in (Listed(provider, model) for provider, model in entries()) if item.price() is not None]
 SHARES = [(0, 6_000), *(pytest.param(seed, 100_000, marks=pytest.mark.soak) for seed in range(1, 11))]
 
 
@@ -60,22 +60,22 @@ def test_what_has_no_price_of_tokens_is_unknown_and_all_else_is_found_by_its_nam
     names = {listed.name for listed in PRICED}
     for provider, model in entries():
         listed = Listed(provider, model)
-        found = find(listed.name)
-        assert found.model is model
-        prices = [model.prices] if not isinstance(model.prices, list) else [one.prices for one in model.prices]
-        keys = {key for one in prices for key, rate in vars(one).items() if rate is not None}
+        result = find(listed.name)
+        assert result.model is model
+        prices = [model.prices] if not isinstance(model.prices, list) else [price.prices for price in model.prices]
+        keys = {key for price in prices for key, rate in vars(price).items() if rate is not None}
         assert (listed.name in names) == any(key.startswith(("input_mtok", "output_mtok")) for key in keys), listed.name
 
 
 @pytest.fixture(scope="module")
 def compared() -> litellm_prices.Compared:
     try:
-        found = {name: version(name) for name in ("litellm", PACKAGE)}
+        versions_by_name = {name: version(name) for name in ("litellm", PACKAGE)}
     except PackageNotFoundError:
         pytest.skip("LiteLLM is not installed")
     written = litellm_prices.read()
-    if found != written.versions:
-        pytest.skip(f"the list is of {written.versions}, here are {found}")
+    if versions_by_name != written.versions:
+        pytest.skip(f"the list is of {written.versions}, here are {versions_by_name}")
     return written
 
 
@@ -87,8 +87,8 @@ def test_what_litellm_has_dearer_is_listed(compared: litellm_prices.Compared) ->
 def test_litellm_reckons_no_more_than_the_worst_case_but_where_that_is_listed(
     seed: int, n: int, compared: litellm_prices.Compared
 ) -> None:
-    listed_as_dearer = {one.theirs for one in compared.differences}
-    both = [(entry, one) for name, entry, one in litellm_prices.both() if name not in listed_as_dearer]
+    listed_as_dearer = {difference.theirs for difference in compared.differences}
+    both = [(entry, item) for name, entry, item in litellm_prices.both() if name not in listed_as_dearer]
     assert len(both) == compared.models - len(listed_as_dearer)
     rng = random.Random(seed)
     for number in range(n):

@@ -36,20 +36,20 @@ class Weighing(ScriptedLM):
         self._forward, self._backward = forward, backward
 
     def _log(self, prompt: str, option: str) -> float:
-        thing = next((one for one in THINGS if one in option), None)
+        thing = next((name for name in THINGS if name in option), None)
         if thing is not None:
             return PRIOR[thing] + (self._forward if thing == "honey cake" and TEXT in prompt else 0.0)
         return -30.0 * (option == TEXT) + (self._backward if option == TEXT and "honey cake" in prompt else 0.0)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        found = []
+        pairs = []
         for request in requests:
             assert isinstance(request.constraint, OneOf)
             self.requests.append(request)
             prompt = request.prompt[-1].content if not isinstance(request.prompt, str) else request.prompt
             likely = [math.exp(self._log(prompt, option)) for option in request.constraint.options]
-            found.append((tuple(one / sum(likely) for one in likely), Usage(10, 2)))
-        return found
+            pairs.append((tuple(share / sum(likely) for share in likely), Usage(10, 2)))
+        return pairs
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,11 @@ def test_the_engine_reads_so_where_the_model_weighs_options(weighs: bool) -> Non
     result = TapeAgent(model, proposer="declared", scorer="declared").run(env)
     assert result.success is weighs
     assert result.lm_calls == {"project": 4 if weighs else 1}
-    listed = [one for one in model.requests if isinstance(one.constraint, OneOf) and one.constraint.options == THINGS]
+    listed = [
+        request
+        for request in model.requests
+        if isinstance(request.constraint, OneOf) and request.constraint.options == THINGS
+    ]
     assert bool(listed) is not weighs
 
 

@@ -121,7 +121,7 @@ def test_a_request_longer_than_all_that_is_kept_is_answered(monkeypatch: pytest.
     asked = [Request(START + " U" * k, 3, n=2, temperature=1.0, seed=k) for k in range(4)]
     one_by_one = ask(*asked)
     monkeypatch.undo()
-    assert [one.texts for one in ask(*asked)] == [one.texts for one in one_by_one]
+    assert [completion.texts for completion in ask(*asked)] == [completion.texts for completion in one_by_one]
 
 
 tokens = st.lists(st.integers(0, 2), min_size=1, max_size=6 * BLOCK)
@@ -133,10 +133,10 @@ def test_the_store_gives_back_what_was_read_and_no_more_than_fits(read: list[lis
     shape = Shape(1, 1, 1)
     store = PrefixStore(room * BLOCK * shape.bytes)
     for prompt in read:
-        found = store.longest(prompt)
-        assert len(found) * BLOCK < len(prompt)
+        longest = store.longest(prompt)
+        assert len(longest) * BLOCK < len(prompt)
         tree = Tree(shape, torch.device("cpu"), len(prompt))
-        tree.load(found)
+        tree.load(longest)
         # Here a token's key is the token, and its value the number of those before it.
         rest = range(tree.length, len(prompt))
         keys = torch.tensor([float(prompt[i]) for i in rest])[None, :, None]

@@ -91,7 +91,7 @@ def test_one_bad_request_fails_its_neighbours_only_where_they_would_be_paid_twic
     model.price = price
     heard = asyncio.run(together(model))
     assert len(calls) == tries
-    assert [isinstance(one, ModelError) for one in heard] == [price != FREE, True, price != FREE]
+    assert [isinstance(item, ModelError) for item in heard] == [price != FREE, True, price != FREE]
 
 
 def test_a_cancelled_batch_ends_quietly_and_calls_the_model_no_more() -> None:

@@ -67,7 +67,7 @@ GENERATED: dict[str, tuple[Change, str]] = {
     "one too many": (lambda answers: [*answers, answers[0]], "gave 3 answers to 2 requests"),
     "nothing": (lambda answers: None, "gave NoneType, no list of answers"),
     "a text": (lambda answers: "ab", "gave str, no list of answers"),
-    "a generator": (lambda answers: (one for one in answers), "gave generator"),
+    "a generator": (lambda answers: (item for item in answers), "gave generator"),
     "texts": (lambda answers: ["a", "b"], "gave str as an answer"),
     "scores": (lambda answers: [((1.0,), answer.usage) for answer in answers], "gave tuple as an answer"),
     "too few samples": (each(texts=()), "gave 0 of 2 samples"),

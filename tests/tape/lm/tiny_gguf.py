@@ -96,12 +96,12 @@ def llama2_tokenizer(kind: str) -> Any:
                 merges.append((text[:end], text[end]))
                 words += [text[: end + 1]]
     vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    found = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     if kind == "legacy":
-        found.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     else:
-        found.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme=kind, split=False)
-    found.decoder = decoders.Sequence(
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme=kind, split=False)
+    tokenizer.decoder = decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
-    return PreTrainedTokenizerFast(tokenizer_object=found, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")

@@ -50,8 +50,8 @@ def test_equal_values_are_one_class_however_they_are_written() -> None:
 
 
 def test_programs_that_do_something_else_for_good_are_other_classes() -> None:
-    one, two, three = Agreement(runs("pay(3)\nanswer(1)", "pay(4)\nanswer(1)", "answer(1)")).classes()
-    assert one != two
+    classes, two, three = Agreement(runs("pay(3)\nanswer(1)", "pay(4)\nanswer(1)", "answer(1)")).classes()
+    assert classes != two
     assert three == "", "it calls nothing where others call a tool"
 
 

@@ -51,11 +51,11 @@ def test_names_that_programs_cannot_have(name: str) -> None:
 
 
 def test_an_operator_needs_a_pure_tool_of_two_parameters() -> None:
-    one = ToolSignature("half", (Parameter("a"),))
+    signature = ToolSignature("half", (Parameter("a"),))
     with pytest.raises(ConfigError, match="two parameters"):
-        Vocabulary.of(one, operators={"/": "half"})
+        Vocabulary.of(signature, operators={"/": "half"})
     with pytest.raises(ConfigError, match="no tool can stand for"):
-        Vocabulary.of(one, operators={"@": "half"})
+        Vocabulary.of(signature, operators={"@": "half"})
 
 
 PIECES = [

@@ -48,19 +48,19 @@ def spent(out: Path) -> int:
 
 def sweep(folder: Path, every: int) -> dict[str, Any]:
     """Fill the disk at every n-th write of a run, with and without a budget, for good and for a moment."""
-    found: dict[str, Any] = {"writes": 0, "stops": 0, "went on to the end": 0, "stopped again": 0}
+    values: dict[str, Any] = {"writes": 0, "stops": 0, "went on to the end": 0, "stopped again": 0}
     for budget in (False, True):
         whole = folder / f"whole-{budget}"
         with FullDisk(whole).mounted() as disk:
             run(folder, whole, budget)
         wanted, paid = comparable(whole), spent(whole) if budget else 0
-        found["writes"] += disk.writes
+        values["writes"] += disk.writes
         for once in (False, True):
             for full_at in range(1, disk.writes + 1, every):
                 place = (budget, once, full_at)
                 out = folder / f"{budget}-{once}-{full_at}"
                 error = stopped(folder, out, budget, full_at, once)
-                found["stops" if error else "went on to the end"] += 1
+                values["stops" if error else "went on to the end"] += 1
                 assert not error or ("No space left on device" in error and str(out) in error and len(error) < 1000), (
                     error
                 )
@@ -68,7 +68,7 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
                 if error and (out / "config.json").exists():
                     assert not list(out.rglob("*.partial")), place
                     again = stopped(folder, out, budget, 2, False)  # the disk is still full
-                    found["stopped again"] += bool(again)
+                    values["stopped again"] += bool(again)
                     assert lines(out)[: len(kept)] == kept, place
                 run(folder, out, budget)
                 assert lines(out)[: len(kept)] == kept, place
@@ -77,13 +77,13 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
                 assert {path.name for path in out.iterdir()} == {path.name for path in whole.iterdir()}, place
                 if budget:  # a call whose end could not be written counts, and so does one that was broken off
                     assert paid <= spent(out) <= CAP, place
-    return found
+    return values
 
 
 @pytest.mark.timeout(300)
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    found = sweep(tmp_path, every=13)
-    assert found["stops"] > 10
+    mapping = sweep(tmp_path, every=13)
+    assert mapping["stops"] > 10
 
 
 def test_the_command_ends_with_a_sentence_and_goes_on_when_there_is_room(
@@ -107,6 +107,6 @@ def test_the_command_ends_with_a_sentence_and_goes_on_when_there_is_room(
 
 @pytest.mark.soak
 def test_a_disk_that_is_full_at_every_write(tmp_path: Path) -> None:
-    found = sweep(tmp_path, every=1)
+    mapping = sweep(tmp_path, every=1)
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(folder) / "full_disk.json").write_text(json.dumps(found, indent=1) + "\n")
+        (Path(folder) / "full_disk.json").write_text(json.dumps(mapping, indent=1) + "\n")

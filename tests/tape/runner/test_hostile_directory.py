@@ -223,9 +223,9 @@ def test_whatever_is_committed_can_be_summarised(
 
 def test_numbers_beyond_what_a_float_holds_are_kept_left_out_or_refused(extreme: RunDirectory) -> None:
     extreme.episodes_file.unlink(missing_ok=True)
-    found: list[dict[str, Any]] = [{"tokens": None}, {"tokens": 2**64}, {}, {"tokens": 3}]
+    values: list[dict[str, Any]] = [{"tokens": None}, {"tokens": 2**64}, {}, {"tokens": 3}]
     result = {"solver_seconds": 1e308, "measures": {"f1": 1e308}}
-    extreme.append([record(f"k{i}", {"used": one} | result) for i, one in enumerate(found)], {})
+    extreme.append([record(f"k{i}", {"used": mapping} | result) for i, mapping in enumerate(values)], {})
     [group] = write_derived(extreme)
     assert (group["solver_seconds"], group["measures"]) == (None, {"f1": pytest.approx(1e308)})
     assert "| - | 0 |" in (extreme.path / "summary.md").read_text()

@@ -254,10 +254,10 @@ def record(figures: dict[str, Any]) -> None:
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         file = Path(folder) / "kills.json"
         held = json.loads(file.read_text())["sweeps"] if file.exists() else []
-        sweeps = {(one["kind"], one["workers"]): one for one in [*held, figures]}
-        kills = sum(one["kills"] for one in sweeps.values())
-        found = {"kills": kills, "sweeps": [sweeps[key] for key in sorted(sweeps)]}
-        file.write_text(json.dumps(found, indent=1) + "\n")
+        sweeps = {(item["kind"], item["workers"]): item for item in [*held, figures]}
+        kills = sum(item["kills"] for item in sweeps.values())
+        mapping = {"kills": kills, "sweeps": [sweeps[key] for key in sorted(sweeps)]}
+        file.write_text(json.dumps(mapping, indent=1) + "\n")
 
 
 @pytest.mark.soak

@@ -46,10 +46,10 @@ def family(root: int) -> list[int]:
         except OSError:
             continue
         below.setdefault(parent, []).append(int(path.parent.name))
-    found = [root]
-    for number in found:
-        found += below.get(number, [])
-    return found
+    numbers = [root]
+    for number in numbers:
+        numbers += below.get(number, [])
+    return numbers
 
 
 def test_a_cluster_that_is_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,8 +229,8 @@ def test_a_switch_changes_a_key_where_it_is_not_the_default(levels: Path) -> Non
 def test_an_episode_is_found_by_number_task_or_key(tmp_path: Path) -> None:
     run(spec_for(two_levels(tmp_path, "2", "one"), repeats=1), tmp_path / "a")
     directory = RunDirectory(tmp_path / "a")
-    [one, two] = directory.episodes()
-    assert find_episode(directory, "1") == find_episode(directory, one["key"]) == one
+    [episodes, two] = directory.episodes()
+    assert find_episode(directory, "1") == find_episode(directory, episodes["key"]) == episodes
     assert find_episode(directory, "one")["task"] == "one"
     assert find_episode(directory, "2") == two, "numbers go before names"
     with pytest.raises(UnknownNameError, match=r"2 \(one\)|1 \(one\)"):

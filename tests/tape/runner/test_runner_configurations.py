@@ -56,12 +56,12 @@ class Backwards(Signed):
 
 def configurations_of(folder: Path, *names: str, **changes: Any) -> list[Configuration]:
     """By name, on the two levels: ``NAME``, an agent, or ``NAME=AGENT``; ``one:`` in front: the first level."""
-    found = []
+    configurations = []
     for name in names:
         spec = spec_for(two_levels(folder), agent=name.split("=")[-1].split(":")[-1], **changes)
         tasks = PLUGIN.tasks(spec.options)
-        found.append(Configuration(name, spec, tuple(tasks[:1] if name.startswith("one:") else tasks)))
-    return found
+        configurations.append(Configuration(name, spec, tuple(tasks[:1] if name.startswith("one:") else tasks)))
+    return configurations
 
 
 def play(configurations: Sequence[Configuration], path: Path, pool: Any = None, **options: Any) -> list[dict[str, Any]]:
@@ -241,7 +241,7 @@ def test_levels_are_in_the_order_that_people_expect() -> None:
     assert sorted(titles, key=natural) == ["a", "level 2", "level 02b", "level 10", titles[0]]
     line = {"cell": "c", "level_set": "s", "digest": "d", "repeat": 0, "key": "k"}
     lines = [{**line, "task": task} for task in ("10 x", "9 x")]
-    assert [found["task"] for found in in_order(lines, ["c"])] == ["9 x", "10 x"]
+    assert [mapping["task"] for mapping in in_order(lines, ["c"])] == ["9 x", "10 x"]
     with pytest.raises(RunDirectoryError, match="belongs to 'c'"):
         in_order(lines, ["other"])
 

@@ -222,7 +222,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def assert_same(path: Path, alone: Path) -> None:
     assert comparable(path) == comparable(alone)
     tables = [json.loads((folder / "summary.json").read_text()) for folder in (path, alone)]
-    for group in (group for found in tables for group in found["groups"]):
+    for group in (group for table in tables for group in table["groups"]):
         group.pop("solver_seconds")
     assert tables[0] == tables[1]
 

@@ -28,7 +28,7 @@ def missing() -> str:
 
 
 def _browser() -> str | None:
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return next((text for name in BROWSERS if (text := shutil.which(name))), None)
 
 
 class Browser:
@@ -52,8 +52,8 @@ class Browser:
         self.wait(until)
 
     def all(self, selector: str) -> list[Any]:
-        found: list[Any] = self._driver.find_elements("css selector", selector)
-        return found
+        values: list[Any] = self._driver.find_elements("css selector", selector)
+        return values
 
     def until(self, holds: Callable[[], Any], what: str) -> Any:
         """What a question says, as soon as it holds; asked again where the page was drawn anew between two looks."""
@@ -70,10 +70,10 @@ class Browser:
 
     def click(self, selector: str, place: int = 0) -> None:
         def clicked() -> bool:
-            found = self.all(selector)[place:]
-            if found:
-                found[0].click()
-            return bool(found)
+            result = self.all(selector)[place:]
+            if result:
+                result[0].click()
+            return bool(result)
 
         self.until(clicked, selector)
 
@@ -91,7 +91,7 @@ class Browser:
         return ActionChains(self._driver)
 
     def text(self, selector: str = "body") -> str:
-        return str(self.until(lambda: [one.text for one in self.all(selector)[:1]], selector)[0])
+        return str(self.until(lambda: [item.text for item in self.all(selector)[:1]], selector)[0])
 
     def says(self, selector: str, text: str) -> bool:
         """Whether a text can be read, as soon as it can: what is unfolded is filled in after the click."""

@@ -35,8 +35,8 @@ def room(*plans: str, cost: int = 1) -> PlanGraph:
 
 def groups(file: Path, kind: str) -> dict[int, ElementTree.Element]:
     """The nodes or the edges of a picture, by their numbers."""
-    found = [group for group in ElementTree.parse(file).iter(f"{SVG}g") if group.get("id", "").startswith(kind)]
-    return {int(group.attrib["id"].partition("-")[2]): group for group in found}
+    elements = [group for group in ElementTree.parse(file).iter(f"{SVG}g") if group.get("id", "").startswith(kind)]
+    return {int(group.attrib["id"].partition("-")[2]): group for group in elements}
 
 
 def attribute(group: ElementTree.Element, tag: str, name: str) -> str:

@@ -35,8 +35,8 @@ def overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, 
 def test_nothing_lies_on_anything_else_and_lines_go_from_border_to_border(graph: Graph) -> None:
     boxes, arcs, path, _ = graph
     arranged = arrange(*graph)
-    for one, other in combinations(arranged.areas, 2):
-        assert not overlap(one, other)
+    for pair, other in combinations(arranged.areas, 2):
+        assert not overlap(pair, other)
     for begin, end, low, high in arranged.areas:
         assert begin >= 0
         assert low >= -0.01
@@ -66,7 +66,7 @@ def test_nothing_lies_on_anything_else_and_lines_go_from_border_to_border(graph:
 
 def test_the_path_is_ranked_in_its_order_and_what_led_to_the_start_before_it() -> None:
     arcs = [("s", "a"), ("a", "b"), ("s", "b"), ("old", "s"), ("older", "old"), ("old", "b"), ("x", "y")]
-    found = ranks(["s", "a", "b", "old", "older", "x", "y"], arcs, ["s", "a", "b"])
-    assert [found[node] - found["s"] for node in ("older", "old", "s", "a", "b")] == [-2, -1, 0, 1, 2]
-    assert found["y"] == found["x"] + 1
-    assert min(found.values()) == 0
+    numbers = ranks(["s", "a", "b", "old", "older", "x", "y"], arcs, ["s", "a", "b"])
+    assert [numbers[node] - numbers["s"] for node in ("older", "old", "s", "a", "b")] == [-2, -1, 0, 1, 2]
+    assert numbers["y"] == numbers["x"] + 1
+    assert min(numbers.values()) == 0

@@ -25,17 +25,17 @@ def record(task: str, key: str = "1234", repeat: int = 0, cell: str = "tape") ->
 
 
 def test_episodes_are_named_by_their_tasks_and_names_stay_different() -> None:
-    one, other, alone = record("hard-03 T*=10", "a"), record("hard-04 T*=12", "b"), {"tape": spec()}
-    assert episode_name(one, [one, other], alone) == "sokoban hard-03"
-    assert episode_name(one, [one], {"tape": spec(repeats=2)}) == "sokoban hard-03 repeat 0"
-    assert episode_name(one, [one], {"tape": spec(), "b": spec()}) == "sokoban hard-03, tape"
+    mapping, other, alone = record("hard-03 T*=10", "a"), record("hard-04 T*=12", "b"), {"tape": spec()}
+    assert episode_name(mapping, [mapping, other], alone) == "sokoban hard-03"
+    assert episode_name(mapping, [mapping], {"tape": spec(repeats=2)}) == "sokoban hard-03 repeat 0"
+    assert episode_name(mapping, [mapping], {"tape": spec(), "b": spec()}) == "sokoban hard-03, tape"
     for tasks, names in (
         (("hard T*=10", "hard T*=12"), ["sokoban hard T*=10", "sokoban hard T*=12"]),
         (("a/b", "a b"), ["sokoban a/b k0", "sokoban a b k1"]),
         (("T*=3",), ["sokoban T*=3"]),
     ):
         records = [record(task, f"k{number}") for number, task in enumerate(tasks)]
-        assert [episode_name(one, records, alone) for one in records] == names
+        assert [episode_name(item, records, alone) for item in records] == names
 
 
 @given(st.text())

@@ -27,7 +27,7 @@ from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
 
 def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
-    return [one.to_dict() for one in rounds(events)], about(events)
+    return [planning_round.to_dict() for planning_round in rounds(events)], about(events)
 
 
 # ---- an episode -------------------------------------------------------------------------------------------------
@@ -109,15 +109,15 @@ def test_an_infeasible_episode_says_what_would_do() -> None:
 
 
 def test_bars_add_up_to_what_was_left() -> None:
-    found = spending(episode())
-    assert {bar["kind"]: bar["cap_text"] for bar in found["bars"]} == {"steps": "6 steps", "usd": "$0.008"}
-    for bar in found["bars"]:
+    mapping = spending(episode())
+    assert {bar["kind"]: bar["cap_text"] for bar in mapping["bars"]} == {"steps": "6 steps", "usd": "$0.008"}
+    for bar in mapping["bars"]:
         before = bar["cap"]
         for step in bar["steps"]:
             before -= sum(count for _, count, _ in step["used"])
             assert before == step["left"]
-    assert found["table"]["kinds"] == ["steps", "tokens", "usd"]
-    assert found["table"]["rows"] == [["plan", "", "17 tokens", ""], ["action", "2 steps", "", "$0.005"]]
+    assert mapping["table"]["kinds"] == ["steps", "tokens", "usd"]
+    assert mapping["table"]["rows"] == [["plan", "", "17 tokens", ""], ["action", "2 steps", "", "$0.005"]]
 
 
 def test_what_is_spent_after_the_last_observation_has_a_bar_too() -> None:
@@ -175,27 +175,27 @@ def test_a_graph_is_cut_to_what_can_be_drawn_and_keeps_its_path(made: tuple[Plan
         assert places[number] in first["edges"]
     heights = {first["nodes"][record["edges"][places[number]]["to"]][1] for number in path}
     assert len(heights) <= 1  # the path is a straight line
-    for one in (first, last):
-        for place in one["edges"]:
-            assert record["edges"][place]["from"] in one["nodes"]
-        for x, y in one["nodes"].values():
-            assert 0 <= x <= one["size"][0]
-            assert 0 <= y <= one["size"][1]
+    for item in (first, last):
+        for place in item["edges"]:
+            assert record["edges"][place]["from"] in item["nodes"]
+        for x, y in item["nodes"].values():
+            assert 0 <= x <= item["size"][0]
+            assert 0 <= y <= item["size"][1]
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_changes_of_a_path_lead_from_one_to_the_other(before: list[str], after: list[str]) -> None:
-    found = path_changes(before, after)
-    assert [action for what, action in found if what != "added"] == before
-    assert [action for what, action in found if what != "dropped"] == after
+    all_texts = path_changes(before, after)
+    assert [action for what, action in all_texts if what != "added"] == before
+    assert [action for what, action in all_texts if what != "dropped"] == after
 
 
 def test_changes_of_a_graph_are_found_by_states_not_by_numbers() -> None:
     assert changes(graph(), graph())["edges"]["new"]["count"] == 0
-    found = changes(graph(), graph(without=["guess"]))
-    assert found["nodes"]["gone"] == {"count": 1, "first": ["poor answer"]}
-    assert found["edges"]["gone"] == {"count": 1, "first": ["guess"]}
-    assert found["nodes"]["new"]["count"] == found["edges"]["new"]["count"] == 0
+    mapping = changes(graph(), graph(without=["guess"]))
+    assert mapping["nodes"]["gone"] == {"count": 1, "first": ["poor answer"]}
+    assert mapping["edges"]["gone"] == {"count": 1, "first": ["guess"]}
+    assert mapping["nodes"]["new"]["count"] == mapping["edges"]["new"]["count"] == 0
 
 
 # ---- data in a page ---------------------------------------------------------------------------------------------
@@ -204,7 +204,9 @@ TEXTS = st.text(st.characters() | st.sampled_from("<>/&\u2028\u2029\ud800\udfff\
     ["</script>", "<!--", "]]>", "<script>alert(1)</script>"]
 )
 VALUES = st.recursive(
-    TEXTS | st.integers() | st.none(), lambda one: st.lists(one) | st.dictionaries(TEXTS, one), max_leaves=8
+    TEXTS | st.integers() | st.none(),
+    lambda strategy: st.lists(strategy) | st.dictionaries(TEXTS, strategy),
+    max_leaves=8,
 )
 
 
@@ -234,17 +236,17 @@ def test_two_runs_are_compared_on_what_both_have(tmp_path: Path) -> None:
     wins = [episode(), episode(), episode(success=False)]
     mixed = [episode(), episode(success=False), episode(success=False), episode()]
     paths = [write_run(tmp_path / "a", wins), write_run(tmp_path / "b", mixed, agent="react")]
-    [found] = differences(*open_sources(paths))
-    assert (found["first"], found["second"]) == ("tape", "react")
-    success = found["measures"][0]
+    [mapping] = differences(*open_sources(paths))
+    assert (mapping["first"], mapping["second"]) == ("tape", "react")
+    success = mapping["measures"][0]
     names = [(f"digest of task {number}", 0) for number in range(4)]
     expected = paired(dict(zip(names, [1, 1, 0], strict=False)), dict(zip(names, [1, 0, 0, 1], strict=True)))
     assert success["range"] == [expected.difference, expected.low, expected.high]
     assert (success["n"], success["wins"], success["losses"]) == (3, 1, 0)
     assert (success["difference"], success["verdict"]) == ("+0.33", "no significant difference")
     other = write_run(tmp_path / "c", [episode()], tasks=["elsewhere"])
-    [found] = differences(*open_sources([paths[0], other]))
-    assert found["measures"][0]["n"] == 0, "they have nothing in common"
+    [mapping] = differences(*open_sources([paths[0], other]))
+    assert mapping["measures"][0]["n"] == 0, "they have nothing in common"
 
 
 def test_what_is_missing_or_cut_off_is_noted(tmp_path: Path) -> None:

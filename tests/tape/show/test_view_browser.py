@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missi
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with chromium(tmp_path_factory.mktemp("profile")) as result:
+        yield result
 
 
 @pytest.fixture(autouse=True)
@@ -263,8 +263,8 @@ def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Pa
     [_, page] = write_report(tmp_path, " ".join(EVIL), sections)
     browser.open(page, until="table")
     assert browser.do("return window.hacked;") is None
-    found = browser.do("return [...document.querySelectorAll('body *')].map((one) => one.tagName);")
-    assert {*found} - {"CODE", "STRONG"} == {*["DIV", "H1", "H2", "LI", "P", "TABLE", "TBODY", "TD", "TH", "TR", "UL"]}
+    result = browser.do("return [...document.querySelectorAll('body *')].map((one) => one.tagName);")
+    assert {*result} - {"CODE", "STRONG"} == {*["DIV", "H1", "H2", "LI", "P", "TABLE", "TBODY", "TD", "TH", "TR", "UL"]}
     assert browser.do("return [...document.querySelectorAll('*')].every((one) => one.attributes.length < 2);")
 
 

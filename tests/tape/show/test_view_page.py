@@ -155,10 +155,10 @@ def test_every_step_of_every_episode_is_there(command: str, tmp_path: Path, tape
         assert block["task"]
         asked = sorted(number for moment in moments for number in moment.get("calls", ()))
         assert asked == list(range(len(block["calls"])))
-        for one in block["rounds"]:
-            if one["kind"] == "plan" and one.get("path"):
-                graph = block["graphs"][one["graph"]]
-                assert [graph["edges"][edge]["action"] for edge in one["path"]["edges"]] == one["path"]["actions"]
-                assert len(one["left"]) == len(one["path"]["actions"]) + 1
-    planned = [one for block in blocks for one in block["rounds"]]
+        for item in block["rounds"]:
+            if item["kind"] == "plan" and item.get("path"):
+                graph = block["graphs"][item["graph"]]
+                assert [graph["edges"][edge]["action"] for edge in item["path"]["edges"]] == item["path"]["actions"]
+                assert len(item["left"]) == len(item["path"]["actions"]) + 1
+    planned = [entry for block in blocks for entry in block["rounds"]]
     assert bool(planned) == (not re.search(r"--agent (react|best_of_n_react)", command))

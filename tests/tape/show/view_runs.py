@@ -35,18 +35,18 @@ FIRST = ["search cheap", "ask a person"]
 
 def graph(start: str = "start", *, without: Sequence[str] = ()) -> PlanGraph:
     """Ways to an answer; from another start, what is left of them."""
-    found = PlanGraph()
-    found.add_state(start)
+    plan_graph = PlanGraph()
+    plan_graph.add_state(start)
     for action, (source, target, _) in WAYS.items():
         if action not in without and (source == start or start == "start"):
-            found.fold([source, target], [action])
-    for edge in found.edges():
-        found.set_cost(edge.id, Resources({"steps": 1, "usd": WAYS[edge.action][2]}))
-    for node in found.nodes:
-        found.set_reward(node, WORTH.get(node, 0.0), goal=node in WORTH)
+            plan_graph.fold([source, target], [action])
+    for edge in plan_graph.edges():
+        plan_graph.set_cost(edge.id, Resources({"steps": 1, "usd": WAYS[edge.action][2]}))
+    for node in plan_graph.nodes:
+        plan_graph.set_reward(node, WORTH.get(node, 0.0), goal=node in WORTH)
         if node not in WORTH:
-            found.no_end(node)
-    return found
+            plan_graph.no_end(node)
+    return plan_graph
 
 
 def selected(
@@ -199,11 +199,11 @@ def write_run(
 def index_of(page: str) -> dict[str, Any]:
     """What a page reads at once."""
     [text] = re.findall(r'<script type="application/json" id="index">(.*?)</script>', page)
-    found: dict[str, Any] = json.loads(text)
-    return found
+    values: dict[str, Any] = json.loads(text)
+    return values
 
 
 def blocks_of(page: str) -> list[dict[str, Any]]:
     """The episodes of a page, unpacked."""
-    found = re.findall(r'<script type="application/octet-stream" id="episode-\d+">([A-Za-z0-9+/=]*)</script>', page)
-    return [json.loads(zlib.decompress(base64.b64decode(text))) for text in found]
+    matches = re.findall(r'<script type="application/octet-stream" id="episode-\d+">([A-Za-z0-9+/=]*)</script>', page)
+    return [json.loads(zlib.decompress(base64.b64decode(text))) for text in matches]

@@ -47,7 +47,7 @@ def failing(suite: type[EnvironmentConformance]) -> set[str]:
     """The tests of a suite that fail."""
     made = suite()
     tasks = made.plugin.tasks({"longest": 3})
-    found = set()
+    group = set()
     for name in (name for name in dir(suite) if name.startswith("test_")):
         test = getattr(made, name)
         arguments = [tasks] * (test.__code__.co_argcount - 1)
@@ -56,8 +56,8 @@ def failing(suite: type[EnvironmentConformance]) -> set[str]:
         except pytest.skip.Exception:
             continue
         except (Exception, pytest.fail.Exception):
-            found.add(name)
-    return found
+            group.add(name)
+    return group
 
 
 def broken(made: Callable[[int], Environment] = Line, **changes: Any) -> set[str]:

@@ -175,9 +175,9 @@ class Filled:
 def _value(value: Any, names: Sequence[str]) -> str:
     """A value in a program; a number of no result becomes a name that is not there."""
     if isinstance(value, Code):
-        return re.sub(r"#[0-9]+", lambda found: _value(found[0], names), value.text)
+        return re.sub(r"#[0-9]+", lambda match: _value(match[0], names), value.text)
     if isinstance(value, Filled):
-        return f"f{re.sub(r'#[0-9]+', lambda found: f'{{{_value(found[0], names)}}}', value.text)!r}"
+        return f"f{re.sub(r'#[0-9]+', lambda match: f'{{{_value(match[0], names)}}}', value.text)!r}"
     if isinstance(value, str) and re.fullmatch(r"#\d+", value):
         number = int(value[1:])
         return names[number - 1] if 1 <= number <= len(names) else f"r{900 + number}"

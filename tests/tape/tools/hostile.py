@@ -39,9 +39,9 @@ class Hostile:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ToolWarning)
             try:
-                async with mcp_tools(self.command, **settings) as found:
+                async with mcp_tools(self.command, **settings) as tools:
                     self.warnings = [str(item.message) for item in caught if item.category is ToolWarning]
-                    yield {item.name: item for item in found}
+                    yield {item.name: item for item in tools}
             finally:
                 self.require_gone()
 

@@ -87,9 +87,9 @@ ERRORS: list[BaseException] = [
 
 
 def cyclic() -> list[Any]:
-    found: list[Any] = []
-    found.append(found)
-    return found
+    values: list[Any] = []
+    values.append(values)
+    return values
 
 
 def endless() -> Iterator[int]:
@@ -99,10 +99,10 @@ def endless() -> Iterator[int]:
 
 
 def nested(levels: int) -> Any:
-    found: Any = 1
+    value: Any = 1
     for _ in range(levels):
-        found = [found]
-    return found
+        value = [value]
+    return value
 
 
 async def coroutine() -> int:
@@ -194,8 +194,8 @@ def hanging(time_up: TimeUp) -> dict[str, Callable[[], Any]]:
 
 def sums(trace: TraceWriter) -> Counter[str]:
     """The amounts settled, by the events."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for event in trace.events:
         if isinstance(event, LedgerEvent) and event.what == "settle":
-            found.update({kind: count or 0 for kind, count in event.amounts.items()})
-    return found
+            counts.update({kind: count or 0 for kind, count in event.amounts.items()})
+    return counts

@@ -52,8 +52,8 @@ def once(calls: list[Call]) -> list[Call]:
     """A plan of pure calls as it is read: each is made once, and those that take its result refer to that."""
     made: list[Call] = []
     numbers: dict[int, int] = {}
-    for number, one in enumerate(calls, 1):
-        named = one.renumbered(lambda k: numbers[k])
+    for number, item in enumerate(calls, 1):
+        named = item.renumbered(lambda k: numbers[k])
         same = next((k for k, other in enumerate(made, 1) if other.symbol == named.symbol), None)
         if same is None:
             made.append(named)
@@ -73,9 +73,9 @@ def test_every_combination_of_variants_is_a_path_and_nothing_else_is(calls: list
     calls = [*once(calls), answer(1)]
     graph, actions = built(here, calls)
     expected = set(product(*(here.variants(ToolState(), action) for action in actions)))
-    found = paths(graph, here.key(ToolState()))
-    assert len(found) == len(set(found))
-    assert set(found) == expected
+    all_texts = paths(graph, here.key(ToolState()))
+    assert len(all_texts) == len(set(all_texts))
+    assert set(all_texts) == expected
 
 
 def test_states_are_one_whatever_variants_led_to_them() -> None:
@@ -106,22 +106,22 @@ def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
         made = calls[number % len(calls)]
         if made.kind == "multiply":
             state = state.with_failure(Call(made.kind, variant, made.args), "")
-    found = [parse(action) for action in possible(here, state, [made.text for made in calls])]
-    assert [made.symbol for made in found] == [made.symbol for made in calls[: len(found)]]
+    result = [parse(action) for action in possible(here, state, [made.text for made in calls])]
+    assert [made.symbol for made in result] == [made.symbol for made in calls[: len(result)]]
     whole = True
-    for number, (named, made) in enumerate(zip(calls, found, strict=False)):
+    for number, (named, made) in enumerate(zip(calls, result, strict=False)):
         as_named = here.outcome(state, named.text).state
         reached = here.outcome(state, made.text).state
         if as_named is not None:
             assert made == named, "what can be taken is kept"
         if reached is None:
             whole = False
-            assert number == len(found) - 1
+            assert number == len(result) - 1
             assert all(here.outcome(state, option).state is None for option in here.variants(state, named.text))
             break
         assert isinstance(reached, ToolState)
         state = reached
-    assert whole == (len(found) == len(calls) and here.is_end(state))
+    assert whole == (len(result) == len(calls) and here.is_end(state))
 
 
 @st.composite
@@ -161,11 +161,11 @@ def test_the_solver_finds_what_trying_every_assignment_finds(
         if here.is_end(graph.state(node)):
             graph.set_reward(node, 1.0, goal=True)
     start = here.key(ToolState())
-    found = asyncio.run(SolverSelector("labelling").select(graph, start, remaining, 100 * len(calls)))
+    selection = asyncio.run(SolverSelector("labelling").select(graph, start, remaining, 100 * len(calls)))
     # Where no answer can be paid there is no path to one.
-    at_end = bool(found.path) and here.is_end(graph.state(graph.edge(found.path[-1]).target))
+    at_end = bool(selection.path) and here.is_end(graph.state(graph.edge(selection.path[-1]).target))
     assert at_end == (best is not None)
     if best is not None:
-        assert prod(here.quality(graph.edge(number).action) for number in found.path) == pytest.approx(best)
-        spent = sum((graph.edge(number).cost for number in found.path), Resources())
+        assert prod(here.quality(graph.edge(number).action) for number in selection.path) == pytest.approx(best)
+        spent = sum((graph.edge(number).cost for number in selection.path), Resources())
         assert all((spent[kind] or 0) <= left for kind, left in remaining.items())

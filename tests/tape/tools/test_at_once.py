@@ -235,5 +235,9 @@ def test_what_parallel_cannot_go_with() -> None:
 
 
 def test_environments_that_begin_nothing_run_step_by_step() -> None:
-    one, other = (TapeAgent(LineModel(), parallel=n).run(Line()) for n in (1, 4))
-    assert (one.end_state, one.actions, one.used) == (other.end_state, other.actions, other.used)
+    episode_result, other = (TapeAgent(LineModel(), parallel=n).run(Line()) for n in (1, 4))
+    assert (episode_result.end_state, episode_result.actions, episode_result.used) == (
+        other.end_state,
+        other.actions,
+        other.used,
+    )

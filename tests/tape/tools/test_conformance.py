@@ -57,8 +57,8 @@ class TestWithAState(ToolConformance):
 
 def suite(item: Tool, **given: Any) -> ToolConformance:
     made = type("Suite", (ToolConformance,), {"calls": [(item.name, given)], "tools": lambda self: [item]})
-    found: ToolConformance = made()
-    return found
+    conformance: ToolConformance = made()
+    return conformance
 
 
 made: list[int] = []

@@ -110,8 +110,8 @@ def test_costs_are_learned_from_traces_by_tool() -> None:
         return ActedEvent(step=1, action=action, text="", planned=None, cost={"steps": 1, "usd": usd})
 
     first = [acted('read(page="a")', 10_000), acted('look(page="a")', 10_000)]
-    found = learned([read, look], [first, [acted('read(page="b")', 30_000)]])
-    assert found[1] is look
-    assert spreads_of(found[0].cost)["usd"] == Spread(0, 100_000, 20_000, 10_000, 2)
-    assert found[0].worst == read.worst
-    assert read.cost is not found[0].cost
+    tools = learned([read, look], [first, [acted('read(page="b")', 30_000)]])
+    assert tools[1] is look
+    assert spreads_of(tools[0].cost)["usd"] == Spread(0, 100_000, 20_000, 10_000, 2)
+    assert tools[0].worst == read.worst
+    assert read.cost is not tools[0].cost

@@ -155,8 +155,8 @@ def test_the_dearest_variant_comes_first_where_costs_are_uncertain_else_the_chea
 
         made.append(look)
     cheapest_first = ['look.fast(at="x")', 'look.slow(at="x")']
-    found = domain(made).variants(after(), f'look.{named}(at="x")')
-    assert found == cheapest_first[:: 1 if uncertain == "none" else -1]
+    variants = domain(made).variants(after(), f'look.{named}(at="x")')
+    assert variants == cheapest_first[:: 1 if uncertain == "none" else -1]
 
 
 def test_the_number_of_results_is_limited() -> None:

@@ -41,20 +41,20 @@ async def names(tools: dict[str, Tool]) -> list[str]:
 
 async def look(tools: dict[str, Tool]) -> Any:
     """Call once; the result, or the note of the failure."""
-    [found] = await looks(tools, 1)
-    return found
+    [outcome] = await looks(tools, 1)
+    return outcome
 
 
 async def looks(tools: dict[str, Tool], count: int = 2) -> list[Any]:
     """The same for several calls in a row."""
     env = ToolEnvironment("t", [tools["look"]])
     env.reset(0)
-    found: list[Any] = []
+    values: list[Any] = []
     for number in range(count):
         got = len(env._state.got)
         await env.astep(call("look", call=number).text)
-        found.append(env._state.values()[-1] if len(env._state.got) > got else env._state.note)
-    return found
+        values.append(env._state.values()[-1] if len(env._state.got) > got else env._state.note)
+    return values
 
 
 BROKEN: list[tuple[str, Any, str]] = [
@@ -360,7 +360,7 @@ def inside_sweep(server: Hostile, body: Callable[[dict[str, Tool]], Any], **sett
 def test_hostile_replies_end_in_results_or_failed_calls(
     tmp_path: Path, calls: int, starts: int, keep_figures: Keep
 ) -> None:
-    found = sweep(tmp_path, calls, starts)
-    assert found.get("results", 0) >= calls // 10
-    assert found.get("failed calls", 0) >= calls // 5
-    keep_figures("hostile_mcp", found)
+    mapping = sweep(tmp_path, calls, starts)
+    assert mapping.get("results", 0) >= calls // 10
+    assert mapping.get("failed calls", 0) >= calls // 5
+    keep_figures("hostile_mcp", mapping)

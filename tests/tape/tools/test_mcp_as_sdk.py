@@ -73,8 +73,8 @@ def of_tape(server: Hostile, calls: Sequence[tuple[str, dict[str, Any]]]) -> tup
                 made.append(error)
         return list(tools), made
 
-    found: tuple[list[str], list[Any]] = inside(server, play, start_seconds=SECONDS, call_seconds=SECONDS)
-    return found
+    texts: tuple[list[str], list[Any]] = inside(server, play, start_seconds=SECONDS, call_seconds=SECONDS)
+    return texts
 
 
 # --- lines -----------------------------------------------------------------------------------
@@ -120,8 +120,8 @@ def differences(folder: Path, lines: Sequence[tuple[str, bytes]], calls: Sequenc
     listed, theirs = asyncio.run(of_sdk(server, asked))
     names, ours = of_tape(server, asked)
     assert all(made.structured_content == {"result": "found\nit"} for made in theirs), "what the SDK gets"
-    found = [(names, listed)] * (names != [item.name for item in listed])
-    return [(lines, one) for one in [*found, *(value for value in ours if value != "found\nit")]]
+    matches = [(names, listed)] * (names != [item.name for item in listed])
+    return [(lines, entry) for entry in [*matches, *(value for value in ours if value != "found\nit")]]
 
 
 def test_odd_lines_at_every_point_are_passed_over_with_one_warning(
@@ -144,13 +144,13 @@ def test_each_odd_line_and_pairs_of_them_are_passed_over(tmp_path: Path, keep_fi
     rng = random.Random("pairs of odd lines")
     alone = [[(point, line)] for point in POINTS[:5] for line in LINES]
     pairs = [[(rng.choice(POINTS), rng.choice(LINES)) for _ in range(2)] for _ in range(200)]
-    found = [differences(tmp_path / str(number), lines) for number, lines in enumerate(alone + pairs)]
+    all_differences = [differences(tmp_path / str(number), lines) for number, lines in enumerate(alone + pairs)]
     calls = [b"\n".join([*rng.choices(LINES, k=rng.randrange(1, 4)), answer("tools/call")]) for _ in range(1000)]
     for first in range(0, len(calls), 100):
-        found.append(differences(tmp_path / f"calls{first}", [], calls[first : first + 100]))
+        all_differences.append(differences(tmp_path / f"calls{first}", [], calls[first : first + 100]))
     figures = {"lines": len(LINES), "starts": len(alone + pairs), "calls": len(calls)}
-    keep_figures("mcp_lines", {**figures, "differences": sum(map(len, found))})
-    assert not any(found)
+    keep_figures("mcp_lines", {**figures, "differences": sum(map(len, all_differences))})
+    assert not any(all_differences)
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ def bomb(levels: int) -> dict[str, Any]:
 
 
 def chain(levels: int) -> Any:
-    found: dict[str, Any] = {"type": "string"}
+    values: dict[str, Any] = {"type": "string"}
     for _ in range(levels):
-        found = {"type": "array", "items": found}
-    return found
+        values = {"type": "array", "items": values}
+    return values
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,8 @@ def misbehaving(rng: random.Random, *, hangs: bool) -> Callable[..., Any]:
         if hangs and rng.random() < 0.5:
             await deaf()
         await asyncio.sleep(0)
-        found = way() if rng.random() < share else 5
-        return await found if asyncio.iscoroutine(found) else found
+        index = way() if rng.random() < share else 5
+        return await index if asyncio.iscoroutine(index) else index
 
     return soon if later else now
 
@@ -159,7 +159,7 @@ def test_episodes_with_misbehaving_tools_end_within_their_budget(
     count: int, ends: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_figures: Keep
 ) -> None:
     monkeypatch.setattr("tape.waiting.END_SECONDS", 0.1)
-    found = sweep(tmp_path, count)
-    assert sum(found["ends"].values()) == count
-    assert set(found["ends"]) >= ends
-    keep_figures("misbehaving_tools", found)
+    mapping = sweep(tmp_path, count)
+    assert sum(mapping["ends"].values()) == count
+    assert set(mapping["ends"]) >= ends
+    keep_figures("misbehaving_tools", mapping)

@@ -50,7 +50,7 @@ def test_results_that_fill_texts_do_not_grow_without_bounds() -> None:
     for number in range(1, 3):
         env.step(f"grow(text=f'{f'{{#{number}}} ' * 30}')")
     assert "a text has at most 10000 characters, this one 12123" in env._state.note
-    assert [len(found.value or "") for found in env._state.got] == [102, 3032]
+    assert [len(obtained.value or "") for obtained in env._state.got] == [102, 3032]
 
 
 def test_a_tool_that_changes_its_arguments_pays_for_what_it_was_asked() -> None:

@@ -32,7 +32,7 @@ def test_a_plan_request_shows_rules_tools_by_variant_examples_task_results_and_b
     request = form.plan_request(AFTER, {"usd": 5_000, "steps": 3})
     assert (request.role, request.max_tokens, request.constraint) == ("plan", PROGRAM_TOKENS, None)
     _, *examples, _ = request.prompt
-    assert [getattr(one, "content", "") for one in examples] == [text for pair in UNTYPED for text in pair]
+    assert [getattr(example, "content", "") for example in examples] == [text for pair in UNTYPED for text in pair]
     stub = 'def multiply_exact(a: float, b: float) -> float: "Multiply two numbers."  # $0.02; right with probability 1'
     stubs, *parts = asked(request).split("\n\n")
     assert stub in stubs.splitlines()

@@ -125,6 +125,6 @@ def test_a_value_is_validated_once_by_the_tool(
     environment = ToolEnvironment("task", [tool(usd=0)(call)], budget="$1, 9 steps")
     result = TapeAgent(model).run(environment)
     assert result.success, result.detail
-    assert [see(one) for one in given] == [seen]
+    assert [see(item) for item in given] == [seen]
     assert result.actions[0] == f"call(x={json.dumps(ast.literal_eval(written))})"
     assert helpers.asked(model.requests[0]).startswith(f"def call(x: {shown}) -> int:")

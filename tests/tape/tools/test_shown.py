@@ -71,7 +71,7 @@ def texts(value: Any, spread: bool) -> Iterator[str]:
 
 def read(quoted: str) -> list[str]:
     """The texts that stand in quotes."""
-    return [json.loads(one) for one in re.findall(r'"(?:[^"\\]|\\.)*"', quoted)]
+    return [json.loads(text) for text in re.findall(r'"(?:[^"\\]|\\.)*"', quoted)]
 
 
 def is_seen(name: str, output: str, quoted: set[str]) -> bool:
@@ -126,20 +126,20 @@ def odd_value(chance: random.Random, depth: int = 0) -> Any:
 
 
 def sweep(seeds: range) -> dict[str, int]:
-    found = {"shown": 0, "refused": 0}
+    numbers = {"shown": 0, "refused": 0}
     for seed in seeds:
         chance = random.Random(seed)
         arguments = {odd_text(chance, 40): odd_value(chance) for _ in range(chance.choice([1, 3, 8, 120]))}
-        found["shown" if is_honest(arguments) else "refused"] += 1
-    return found
+        numbers["shown" if is_honest(arguments) else "refused"] += 1
+    return numbers
 
 
 @pytest.mark.parametrize("calls", [60, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_odd_arguments_are_shown_or_refused(calls: int, keep_figures: Keep) -> None:
-    found = sweep(range(calls))
-    assert found["shown"] > 10
-    assert found["refused"] > 2
-    keep_figures("shown-arguments", {"calls": calls, **found})
+    numbers = sweep(range(calls))
+    assert numbers["shown"] > 10
+    assert numbers["refused"] > 2
+    keep_figures("shown-arguments", {"calls": calls, **numbers})
 
 
 def test_a_long_value_hides_no_argument_behind_it() -> None:

@@ -26,7 +26,7 @@ STATES = st.builds(
 
 def identity(state: ToolState) -> tuple[object, ...]:
     return (
-        [found.call.symbol for found in state.got],
+        [obtained.call.symbol for obtained in state.got],
         {failure.call: failure.after for failure in state.failures},
         state.answer,
     )
@@ -39,7 +39,7 @@ def test_states_have_one_key_exactly_where_they_are_alike(one: ToolState, other:
 
 @given(STATES)
 def test_values_and_notes_are_no_part_of_the_key(state: ToolState) -> None:
-    known = replace(state, got=tuple(replace(found, value="1", text="x") for found in state.got), note="odd")
+    known = replace(state, got=tuple(replace(obtained, value="1", text="x") for obtained in state.got), note="odd")
     assert known.key() == state.key()
     assert known == state
 

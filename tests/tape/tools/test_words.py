@@ -60,13 +60,17 @@ def words(*tools: Tool, capped: tuple[str, ...] = (), each: bool = False, answer
 def renamed(name: str, *parameters: str, **settings: Any) -> Tool:
     """A tool of any name, of numbers under any names."""
     space: dict[str, Any] = {}
-    exec(f"def function({', '.join(f'{one}: int' for one in parameters)}) -> int:\n    'Do it.'\n    return 0", space)
+    taken = ", ".join(f"{parameter}: int" for parameter in parameters)
+    exec(f"def function({taken}) -> int:\n    'Do it.'\n    return 0", space)
     return replace(make_tool(space["function"], kind="f", **settings), kind=name)
 
 
 def test_types_defaults_bounds_and_descriptions_are_shown() -> None:
-    found = words(find).tools["find"]
-    assert [(one.name, one.type, one.required, one.default, one.note) for one in found.parameters] == [
+    signature = words(find).tools["find"]
+    assert [
+        (parameter.name, parameter.type, parameter.required, parameter.default, parameter.note)
+        for parameter in signature.parameters
+    ] == [
         ("query", "str", True, "", ""),
         ("most", "int", False, "10", "How many at most, at least 1, at most 50"),
         ("share", "float", False, "0.5", "above 0, below 1"),
@@ -75,7 +79,7 @@ def test_types_defaults_bounds_and_descriptions_are_shown() -> None:
         ("colours", 'list["red" | "blue"] | None', False, "", ""),
         ("tags", "dict | None", False, "", ""),
     ]
-    assert (found.returns, found.description, found.changes) == (
+    assert (signature.returns, signature.description, signature.changes) == (
         "list[{name: str, price: float}]",
         "Find goods.",
         False,

@@ -206,13 +206,13 @@ def test_tasks_have_digests_of_their_own_and_are_found() -> None:
     with pytest.raises(WorldError, match="caps seconds"):
         made.add_task("two", Round(), budget=Budget.of(seconds=2))
     made.add_task("two", Round(at="ford"))
-    one, two = made.tasks()
-    assert one.digest != two.digest
-    assert (dict(one.budget), one.level_set) == ({"coins": 2}, "courier")
+    task, two = made.tasks()
+    assert task.digest != two.digest
+    assert (dict(task.budget), task.level_set) == ({"coins": 2}, "courier")
     elsewhere = make_courier()
     elsewhere.add_task("three", Round())
     with pytest.raises(WorldError, match="courier has no task 'one'; it has three"):
-        elsewhere.make(one)
+        elsewhere.make(task)
 
 
 def test_prompts_are_versioned_by_rules_and_models() -> None:

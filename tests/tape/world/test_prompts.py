@@ -25,9 +25,9 @@ START = WorldState('{"at": "depot", "delivered": [], "log": ["began"]}')
 
 @pytest.fixture
 def prompts() -> WorldFormat:
-    found = make_courier().environment(Round(), task="Deliver at the mill.").prompt_format("chat")
-    assert isinstance(found, WorldFormat)
-    return found
+    layout = make_courier().environment(Round(), task="Deliver at the mill.").prompt_format("chat")
+    assert isinstance(layout, WorldFormat)
+    return layout
 
 
 def text(request: Request | None) -> str:
@@ -125,9 +125,9 @@ def test_rollouts_are_read_up_to_what_is_invalid_or_unreadable(prompts: WorldFor
 
     def read(states: list[Any], cut: int = 0) -> list[str | None]:
         answer = json.dumps({"states": states})
-        found = prompts.read_rollout(START, [FORD, WALK, DELIVER], answer[: len(answer) - cut])
-        assert all(state is None or isinstance(state, WorldState) for state in found)
-        return [None if state is None else json.loads(state.text)["at"] for state in found]  # type: ignore[attr-defined]
+        rollout = prompts.read_rollout(START, [FORD, WALK, DELIVER], answer[: len(answer) - cut])
+        assert all(state is None or isinstance(state, WorldState) for state in rollout)
+        return [None if state is None else json.loads(state.text)["at"] for state in rollout]  # type: ignore[attr-defined]
 
     assert read([ford, mill, mill]) == ["ford", "mill", "mill"]
     assert read([ford, None, mill]) == ["ford", None]
@@ -199,7 +199,7 @@ def test_of_chance_the_likeliest_is_asked_for() -> None:
         made = World("dice", rules="Roll.", deterministic=deterministic)
         made.action(roll)
         made.goal(lambda dice: False)
-        found = made.environment(Dice()).prompt_format("chat")
+        layout = made.environment(Dice()).prompt_format("chat")
         state = WorldState('{"eyes": 0}')
-        for request in (found.next_request(state, "Roll()"), found.rollout_request(state, ["Roll()"])):
+        for request in (layout.next_request(state, "Roll()"), layout.rollout_request(state, ["Roll()"])):
             assert ("most likely" in text(request)) is not deterministic

@@ -212,7 +212,7 @@ def test_it_is_infeasible_just_where_no_path_fits(seed: int) -> None:
         if coins < 0 or battery < 0 or at == 5:
             return coins >= 0 and battery >= 0
         onward = [(b, toll) for (a, b), toll in roads.items() if a == at and b not in seen]
-        return any(least(b, seen | {b}, coins - one, battery - two) for b, (one, two) in onward)
+        return any(least(b, seen | {b}, coins - index, battery - two) for b, (index, two) in onward)
 
     caps = {"coins": draw.randrange(6), "battery": draw.randrange(6)}
     model = ScriptedPlayer(made)

@@ -86,9 +86,9 @@ def test_every_accepted_state_is_admitted_and_read_back(part: tuple[Any, Any], d
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:
-    found = [schema] if isinstance(schema, dict) and schema.get("type") == "object" else []
+    result = [schema] if isinstance(schema, dict) and schema.get("type") == "object" else []
     inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    return found + [item for part in inner for item in objects(part)]
+    return result + [item for part in inner for item in objects(part)]
 
 
 def test_schemas_are_as_strict_as_the_strictest_endpoint_wants_them() -> None:

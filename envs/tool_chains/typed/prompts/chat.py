@@ -125,7 +125,7 @@ class ChatTypedFormat(TypedFormat):
                 '"thought", one sentence, and "call".'
             )
             options = [item.name for item in self._domain.tools(here)]
-            options += [f"{_HAND_IN}{one}" for one in dict.fromkeys((*here.at_hand, *sorted(self._domain.have)))]
+            options += [f"{_HAND_IN}{name}" for name in dict.fromkeys((*here.at_hand, *sorted(self._domain.have)))]
             schema = _act_of(tuple(options) or ("none",))
         else:
             ask = f'{hint}The next action is {action}.\nSay in one sentence what it is for, then repeat it as "action".'
@@ -144,10 +144,10 @@ class ChatTypedFormat(TypedFormat):
             raise InvalidOutputError('no call: the field "call" is missing')
         if named.startswith(_HAND_IN):
             return thought, answer(named.removeprefix(_HAND_IN)).text
-        found = next((item for item in self._domain.tools(state) if item.name == named), None)
-        if found is None:
+        tool = next((item for item in self._domain.tools(state) if item.name == named), None)
+        if tool is None:
             raise InvalidOutputError(f"no call: there is no tool {named[:80]!r}")
-        return thought, as_action(found)
+        return thought, as_action(tool)
 
     def reading(self, state: State, action: Action | None = None) -> Reading | None:
         """Which of the goals is asked for, without a list of them."""

@@ -54,7 +54,7 @@ class DeclaredTypedFormat(TypedFormat):
         if action is not None:
             return Request(f"act: {action}", 100, constraint=Forced(action), role="act")
         options = leading_on(self._domain, here)
-        planned = [one for one in plan[:1] if one in options]
+        planned = [name for name in plan[:1] if name in options]
         listed = tuple(dict.fromkeys([*planned, *options])) or (_GIVE_UP,)
         return Request(f"act: {self._domain.key(here)}", 100, constraint=OneOf(listed), role="act")
 
@@ -85,14 +85,14 @@ def legal_chains(domain: TypedDomain, state: TypedState, count: int) -> list[lis
         return []
     useful = _useful(domain, state.wanted, domain.tools(state))
     rng = random.Random(f"legal chains: {domain.key(state)}: {state.request}")
-    found: dict[tuple[Action, ...], None] = {}
+    mapping: dict[tuple[Action, ...], None] = {}
     for number in range(TRIES):
         chain = _chain(domain, state, useful, None if number == 0 else rng)
         if chain is not None:
-            found.setdefault(tuple(chain), None)
-        if len(found) >= count:
+            mapping.setdefault(tuple(chain), None)
+        if len(mapping) >= count:
             break
-    return [list(chain) for chain in found]
+    return [list(chain) for chain in mapping]
 
 
 def _chain(
@@ -117,7 +117,7 @@ def _useful(domain: TypedDomain, want: str, tools: Sequence[Tool]) -> list[Tool]
     """The tools whose results may lead to a type, cheapest first."""
     wanted, grew = {want}, True
     while grew:
-        more = {one for item in tools if item.gives in wanted for one in item.takes} - wanted
+        more = {name for item in tools if item.gives in wanted for name in item.takes} - wanted
         wanted |= more
         grew = bool(more)
     useful = [item for item in tools if item.gives in wanted]

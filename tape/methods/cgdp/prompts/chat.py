@@ -108,11 +108,11 @@ class ChatSearchFormat(PromptFormat):
     def read_query(self, view: View, text: str) -> NextMove:
         """Read the move; a search or a note needs a text."""
         del view
-        found = _read(_move_schema(("search", "note", "answer")), text)
-        kind, content = found.model_dump()["move"], " ".join(str(found.model_dump()["text"]).split())
+        model = _read(_move_schema(("search", "note", "answer")), text)
+        kind, content = model.model_dump()["move"], " ".join(str(model.model_dump()["text"]).split())
         if kind != "answer" and not content:
             raise InvalidOutputError(f"a {kind} without a text")
-        return NextMove(kind, "" if kind == "answer" else content, str(found.model_dump()["thought"]))
+        return NextMove(kind, "" if kind == "answer" else content, str(model.model_dump()["thought"]))
 
     def think_request(self, view: View) -> Request:
         """Ask for one sentence, and whether it has the answer."""
@@ -130,8 +130,8 @@ class ChatSearchFormat(PromptFormat):
     def read_think(self, view: View, text: str) -> tuple[str, bool]:
         """Read both."""
         del view
-        found = _read(_Thought, text)
-        return _non_empty_line(found.sentence, "sentence"), found.found
+        thought = _read(_Thought, text)
+        return _non_empty_line(thought.sentence, "sentence"), thought.found
 
     def extract_request(self, view: View, passages: Sequence[Passage]) -> Request:
         """Ask for quotes with sources; for a structured belief also for resolved and new questions."""
@@ -159,12 +159,12 @@ class ChatSearchFormat(PromptFormat):
         assert view.belief is not None
         structured = view.belief.form == "structured"
         schema = _extract_schema(len(passages), len(view.belief.questions), structured)
-        found = _read(schema, text).model_dump()
+        model = _read(schema, text).model_dump()
         findings = tuple(
-            Finding(passages[one["source"] - 1].id, one["quote"], one.get("note", "")) for one in found["findings"]
+            Finding(passages[item["source"] - 1].id, item["quote"], item.get("note", "")) for item in model["findings"]
         )
-        resolved = tuple(number - 1 for number in found.get("answered", ()))
-        return Extracted(findings, resolved, tuple(found.get("ask_next", ())))
+        resolved = tuple(number - 1 for number in model.get("answered", ()))
+        return Extracted(findings, resolved, tuple(model.get("ask_next", ())))
 
     def curate_request(self, view: View) -> Request:
         """Ask for the numbers of the important items, the most important first."""
@@ -185,8 +185,8 @@ class ChatSearchFormat(PromptFormat):
     def read_curate(self, view: View, text: str) -> tuple[int, ...]:
         """Read the positions."""
         assert view.belief is not None
-        found = _read(_ranking_schema(view.belief.items), text).model_dump()["items"]
-        return tuple(dict.fromkeys(number - 1 for number in found))
+        result = _read(_ranking_schema(view.belief.items), text).model_dump()["items"]
+        return tuple(dict.fromkeys(number - 1 for number in result))
 
     def answer_request(self, view: View) -> Request:
         """Ask for the evidence, then the answer."""
@@ -226,15 +226,20 @@ def _shown(view: View) -> str:
         parts.append(_belief(view.belief))
     if view.notes:
         parts.append("Your memory:\n" + "\n".join(f"- {_line(note)}" for note in view.notes))
-    for one in view.rounds:
-        searched = f"Search {one.number}: {_line(one.query)}\n" if one.query else ""
-        parts.append(f"{searched}{_found(one.passages)}" + (f"\nThought: {_line(one.thought)}" if one.thought else ""))
+    for planning_round in view.rounds:
+        searched = f"Search {planning_round.number}: {_line(planning_round.query)}\n" if planning_round.query else ""
+        parts.append(
+            f"{searched}{_found(planning_round.passages)}"
+            + (f"\nThought: {_line(planning_round.thought)}" if planning_round.thought else "")
+        )
     return "\n\n".join(parts)
 
 
 def _belief(belief: Belief) -> str:
     if belief.form == "structured":
-        facts = [{"fact": _line(one.text), "about": _line(one.subject), "source": one.source} for one in belief.facts]
+        facts = [
+            {"fact": _line(item.text), "about": _line(item.subject), "source": item.source} for item in belief.facts
+        ]
         lines = ",\n  ".join(json.dumps(fact, ensure_ascii=False) for fact in facts)
         questions = json.dumps([_line(question) for question in belief.questions], ensure_ascii=False)
         return f'What is known:\n{{"facts": [\n  {lines}],\n "open": {questions}}}'
@@ -272,8 +277,8 @@ def _extract_schema(passages: int, questions: int, structured: bool) -> type[Bas
     }
     if not structured:
         finding["note"] = (Annotated[str, Field(max_length=_SENTENCE)], ...)
-    one = create_model("Finding", **finding)
-    fields: dict[str, Any] = {"findings": (Annotated[list[one], Field(max_length=_MOST_FINDINGS)], ...)}
+    model = create_model("Finding", **finding)
+    fields: dict[str, Any] = {"findings": (Annotated[list[model], Field(max_length=_MOST_FINDINGS)], ...)}
     if structured:
         number = Annotated[int, Field(ge=1, le=max(1, questions))]
         fields["answered"] = (Annotated[list[number], Field(max_length=questions)], ...)

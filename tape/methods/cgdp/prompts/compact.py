@@ -92,15 +92,15 @@ def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
         page.tag(Tagged("note", note))
     if view.belief is not None:
         _write_belief(page, view.belief)
-    for one in view.rounds:
-        if one.query:
+    for planning_round in view.rounds:
+        if planning_round.query:
             page.mark("find:")
-            page.text(one.query)
+            page.text(planning_round.query)
         page.mark("got:")
-        _write_passages(page, one.passages, new=False)
-        if one.thought:
+        _write_passages(page, planning_round.passages, new=False)
+        if planning_round.thought:
             page.mark("thus:")
-            page.text(one.thought)
+            page.text(planning_round.thought)
     if passages:
         page.mark("new:")
         _write_passages(page, passages, new=True)
@@ -237,14 +237,14 @@ class CompactSearchFormat(PromptFormat):
         tags = [] if picked == ["none"] else list(dict.fromkeys(picked))
         if not picked or len(tags) > MOST_FINDINGS:
             raise InvalidOutputError(f"expected none or up to {MOST_FINDINGS} tags, got {text[:80]!r}")
-        found = [_tagged(page, tag, _is_new) for tag in tags]
+        result = [_tagged(page, tag, _is_new) for tag in tags]
         opened = [item for item in page.tagged if item.kind == "open"]
         # Open questions may be equal, so their positions identify them.
         positions = [_position(opened, _tagged(page, tag, _is_open)) for tag in dict.fromkeys(resolved)]
         if asked and asked[0] != "ask":
             raise InvalidOutputError(f"expected ask and words, got {text[:80]!r}")
         questions = (page.read(asked[1:]),) if asked else ()
-        return Extracted(tuple(Finding(item.source, item.text) for item in found), tuple(positions), questions)
+        return Extracted(tuple(Finding(item.source, item.text) for item in result), tuple(positions), questions)
 
     # --- curate -----------------------------------------------------------------------------
 
@@ -315,8 +315,8 @@ def _tags(page: SearchPage, wanted: Callable[[Tagged], bool]) -> list[str]:
 
 
 def _tagged(page: SearchPage, tag: str, wanted: Callable[[Tagged], bool]) -> Tagged:
-    found = re.fullmatch(r"s([1-9]\d{0,2})", tag)
-    number = int(found[1]) if found else 0
+    match = re.fullmatch(r"s([1-9]\d{0,2})", tag)
+    number = int(match[1]) if match else 0
     if not 1 <= number <= min(len(page.tagged), MOST_TAGS) or not wanted(page.tagged[number - 1]):
         raise InvalidOutputError(f"{tag[:80]!r} is not the tag of anything that can be pointed to here")
     return page.tagged[number - 1]

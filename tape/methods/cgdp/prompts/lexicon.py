@@ -70,18 +70,20 @@ class Word:
 @lru_cache(maxsize=20_000)
 def split(text: str) -> tuple[Word, ...]:
     """The words of a text, in order."""
-    found = list(_WORD.finditer(_POSSESSIVE.sub("  ", text)))
+    matches = list(_WORD.finditer(_POSSESSIVE.sub("  ", text)))
     words: list[Word] = []
     position = 0
-    while position < len(found):
-        first = found[position]
+    while position < len(matches):
+        first = matches[position]
         end = position + 1
         if _capital(first[0]) and not _ordinary(text, first):
             while (
-                end < len(found) and _capital(found[end][0]) and text[found[end - 1].end() : found[end].start()] == " "
+                end < len(matches)
+                and _capital(matches[end][0])
+                and text[matches[end - 1].end() : matches[end].start()] == " "
             ):
                 end += 1
-        words.append(Word(" ".join(f[0].lower() for f in found[position:end]), first.start(), found[end - 1].end()))
+        words.append(Word(" ".join(f[0].lower() for f in matches[position:end]), first.start(), matches[end - 1].end()))
         position = end
     return tuple(words)
 
@@ -164,8 +166,8 @@ class TaggedPage(Generic[T]):
 
     def tokens(self, text: str) -> list[str] | None:
         """The tokens of a text of plain words and words of the page; None if it has others."""
-        found = [word.key if word.key in _known() else self._slots.get(word.key, "") for word in split(text)]
-        return found if all(found) and UNKNOWN not in found else None
+        keys = [word.key if word.key in _known() else self._slots.get(word.key, "") for word in split(text)]
+        return keys if all(keys) and UNKNOWN not in keys else None
 
     @property
     def slots(self) -> int:
@@ -201,11 +203,11 @@ class TaggedPage(Generic[T]):
         """
         plain = self.read(words)
         keys = [self._names[word][0] if word in self._names else word for word in words]
-        for text, found in self._texts:
-            own = [word.key for word in found]
+        for text, result in self._texts:
+            own = [word.key for word in result]
             for start in range(len(own) - len(keys) + 1):
                 if own[start : start + len(keys)] == keys:
-                    return text[found[start].start : found[start + len(keys) - 1].end]
+                    return text[result[start].start : result[start + len(keys) - 1].end]
         return plain
 
     def _surface(self, word: str) -> str:

@@ -69,7 +69,7 @@ def exhaustive(
             continue
         seen.add((held, spent, left))
         for item in tools:
-            rest, taken = Counter(held), Counter(one for one in item.takes if one not in have)
+            rest, taken = Counter(held), Counter(name for name in item.takes if name not in have)
             after = tuple(n - (item.worst[kind] or 0) for kind, n in zip(kinds, left, strict=True))
             if taken <= rest and min(after, default=0) >= 0:
                 state = tuple(sorted([*(rest - taken).elements(), item.gives]))

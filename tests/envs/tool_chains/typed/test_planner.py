@@ -21,7 +21,7 @@ def nets(draw: st.DrawFn) -> list[Tool]:
     made = []
     for number in range(draw(st.integers(1, 6))):
         takes = draw(st.lists(st.sampled_from(TYPES), max_size=2, unique=True))
-        gives = draw(st.sampled_from([one for one in TYPES if one not in takes]))
+        gives = draw(st.sampled_from([kind for kind in TYPES if kind not in takes]))
         made.append(priced(f"t{number}", takes, gives, draw(st.integers(0, 9)), draw(st.integers(0, 3))))
     return made
 
@@ -32,21 +32,21 @@ def test_the_cheapest_chain_is_the_one_of_an_exhaustive_search(
     tools: list[Tool], at_hand: list[str], steps: int, seconds: int
 ) -> None:
     limits = {"steps": steps, "seconds": 1000 * seconds}
-    found = cheapest_chains(tools, "f", ["a"], at_hand=at_hand, limits=limits)
+    chains = cheapest_chains(tools, "f", ["a"], at_hand=at_hand, limits=limits)
     least = exhaustive(tools, "f", ["a"], limits, at_hand)
-    assert bool(found) is (least is not None)
+    assert bool(chains) is (least is not None)
     if least is None:
-        assert found.status is Status.INFEASIBLE
-        assert found.reason
+        assert chains.status is Status.INFEASIBLE
+        assert chains.reason
         return
-    assert (found.best.cost["usd"] or 0) == least
-    assert all((found.best.cost[kind] or 0) <= left for kind, left in limits.items())
+    assert (chains.best.cost["usd"] or 0) == least
+    assert all((chains.best.cost[kind] or 0) <= left for kind, left in limits.items())
     # What it names can be called in that order.
     by_name, held = {item.name: item for item in tools}, list(at_hand)
-    for name in found.best.tools:
-        for one in by_name[name].takes:
-            if one != "a":
-                held.remove(one)
+    for name in chains.best.tools:
+        for text in by_name[name].takes:
+            if text != "a":
+                held.remove(text)
         held.append(by_name[name].gives)
     assert "f" in held
 
@@ -54,10 +54,10 @@ def test_the_cheapest_chain_is_the_one_of_an_exhaustive_search(
 @examples(60)
 @given(nets(), st.integers(2, 4))
 def test_several_chains_differ_and_come_in_the_order_of_their_cost(tools: list[Tool], count: int) -> None:
-    found = cheapest_chains(tools, "f", ["a"], limits={"steps": 4}, count=count)
-    costs = [chain.cost["usd"] or 0 for chain in found.chains]
+    chains = cheapest_chains(tools, "f", ["a"], limits={"steps": 4}, count=count)
+    costs = [chain.cost["usd"] or 0 for chain in chains.chains]
     assert costs == sorted(costs)
-    assert len({chain.tools for chain in found.chains}) == len(costs) <= count
+    assert len({chain.tools for chain in chains.chains}) == len(costs) <= count
     assert (costs[0] if costs else None) == exhaustive(tools, "f", ["a"], {"steps": 4})
 
 

@@ -23,5 +23,5 @@ def driver_of(name: str) -> Driver:
     """A driver; the test is skipped where its framework is not installed."""
     pytest.importorskip(NEEDS[name])
     module, _, how = name.partition(":")
-    found: type[Driver] = importlib.import_module(f"tests.tape.adapters.drivers.{module}").DRIVER
-    return found(awaits=how == "async")
+    driver: type[Driver] = importlib.import_module(f"tests.tape.adapters.drivers.{module}").DRIVER
+    return driver(awaits=how == "async")

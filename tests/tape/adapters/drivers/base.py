@@ -95,8 +95,8 @@ class Driver(ABC):
 
     def _ended(self, work: Any) -> Played:
         try:
-            found: Played = asyncio.run(work)
-            return found
+            played: Played = asyncio.run(work)
+            return played
         except self.ended as error:
             cause = error if isinstance(error, REFUSALS) else error.__cause__
             if not isinstance(cause, REFUSALS):

@@ -166,7 +166,7 @@ class DSPy(Driver):
     }  # fmt: skip
     hosted = "web_search"
     parts = (dspy.Image("https://example.org/river.png"), dspy.Image("data:image/png;base64,iVBORw0KGgo="))
-    usages = tuple(one for one in USAGES if all(type(count) is int and count > 0 for count in one))
+    usages = tuple(usage for usage in USAGES if all(type(count) is int and count > 0 for count in usage))
 
     def use(self, *names: str, **options: Any) -> Turn:
         [name] = names
@@ -177,9 +177,9 @@ class DSPy(Driver):
 
     async def _played(self, program: Any, lm: Any) -> Played:
         with dspy.context(lm=lm):
-            found = await program.acall(question="go") if self.awaits else program(question="go")
-        answers = [value for key, value in found.trajectory.items() if key.startswith("observation_")]
-        return Played(found.answer, [str(one) for one in answers])
+            result = await program.acall(question="go") if self.awaits else program(question="go")
+        answers = [value for key, value in result.trajectory.items() if key.startswith("observation_")]
+        return Played(result.answer, [str(answer) for answer in answers])
 
     async def run(self, truth: Truth, guard: Guard, *, retries: int = 0, gate: Any = None) -> Played:
         functions = awaited_functions_of(truth) if self.awaits else functions_of(truth)
@@ -189,7 +189,7 @@ class DSPy(Driver):
     async def call(self, truth: Truth, guard: Guard, ask: Ask) -> Played:
         lm = lm_of(ScriptedEngine(truth), guard, max_tokens=ask.limit)
         if ask.part:
-            truth.script = [replace(one, text=formatted(answer=one.text)) for one in truth.script]
+            truth.script = [replace(turn, text=formatted(answer=turn.text)) for turn in truth.script]
             with dspy.context(lm=lm):
                 return Played(dspy.Predict("image: dspy.Image -> answer")(image=ask.part).answer)
         asked: Any = "x" * 3000 if ask.wide else "Where?"
@@ -209,7 +209,7 @@ class DSPy(Driver):
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
         # DSPy holds up a thread that has more than 16 pieces for a reader who has left.
-        truth.script = [replace(one, text=formatted(answer=" ".join(one.text.split()[:6]))) for one in truth.script]
+        truth.script = [replace(turn, text=formatted(answer=" ".join(turn.text.split()[:6]))) for turn in truth.script]
         listeners = [dspy.streaming.StreamListener(signature_field_name="answer")]
         program = dspy.streamify(dspy.Predict("question -> answer"), stream_listeners=listeners)
         text = ""

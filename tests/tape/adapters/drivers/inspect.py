@@ -97,7 +97,7 @@ def tools_of(truth: Truth) -> list[Tool]:
 
     functions = awaited_functions_of(truth)
     functions |= {"quick": quick, "fails": fails, "deep": awaited(functions["deep"])}
-    return [ToolDef(one, name=name, parallel=True).as_tool() for name, one in functions.items()]
+    return [ToolDef(function, name=name, parallel=True).as_tool() for name, function in functions.items()]
 
 
 def answers_of(messages: Iterable[ChatMessage]) -> list[str]:

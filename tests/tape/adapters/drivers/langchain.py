@@ -36,7 +36,7 @@ class ScriptedModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self.bind(tools=[convert_to_openai_tool(one) for one in tools], **kwargs)
+        return self.bind(tools=[convert_to_openai_tool(item) for item in tools], **kwargs)
 
     def _turn(self, kwargs: Any) -> tuple[Turn, AIMessage]:
         turn, completion = self.truth.model(kwargs.get("max_tokens"))
@@ -78,7 +78,7 @@ class ScriptedModel(BaseChatModel):
 
 def tools_of(truth: Truth) -> list[Any]:
     """Scripted tools."""
-    return [tool(one) for one in functions_of(truth).values()]
+    return [tool(function) for function in functions_of(truth).values()]
 
 
 def agent_of(truth: Truth, guard: Guard, *before: Any, **more: Any) -> Any:
@@ -110,8 +110,8 @@ def answers_of(result: dict[str, Any]) -> list[ToolMessage]:
 
 
 async def _awaited(stream: Any, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-    for one in stream(*arguments, **options):
-        yield one
+    for item in stream(*arguments, **options):
+        yield item
 
 
 class LangChain(Driver):
@@ -129,15 +129,15 @@ class LangChain(Driver):
         limit = {"recursion_limit": 200}
         result = await agent.ainvoke(asked, limit) if self.awaits else agent.invoke(asked, limit)
         last, answers = result["messages"][-1], answers_of(result)
-        assert all("was not called" in one.text for one in answers if one.status == "error")
+        assert all("was not called" in answer.text for answer in answers if answer.status == "error")
         if last.response_metadata.get("finish_reason") == "budget":
-            return Played("", [one.text for one in answers], last.text)
-        return Played(last.text, [one.text for one in answers])
+            return Played("", [answer.text for answer in answers], last.text)
+        return Played(last.text, [answer.text for answer in answers])
 
     async def run(self, truth: Truth, guard: Guard, *, retries: int = 0, gate: Any = None) -> Played:
         functions = awaited_functions_of(truth) if self.awaits else functions_of(truth)
         again = [ModelRetryMiddleware(max_retries=retries, initial_delay=0, jitter=False)] if retries else []
-        tools = [tool(one) for one in functions.values()] + [metered_of(truth)]
+        tools = [tool(function) for function in functions.values()] + [metered_of(truth)]
         return await self._played(
             agent_of(truth, guard, *again, tools=tools, model=ScriptedModel(truth=truth, gate=gate))
         )

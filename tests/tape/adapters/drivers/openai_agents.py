@@ -64,8 +64,8 @@ def scripted(truth: Truth, gate: Callable[[], Any] | None = None) -> ScriptedMod
 def tools_of(truth: Truth) -> list[Tool]:
     """Scripted tools, whose failures end the run."""
     return [
-        function_tool(one, failure_error_function=None, strict_mode=name != "metered")
-        for name, one in awaited_functions_of(truth).items()
+        function_tool(function, failure_error_function=None, strict_mode=name != "metered")
+        for name, function in awaited_functions_of(truth).items()
     ]
 
 
@@ -96,7 +96,7 @@ class OpenAIAgents(Driver):
 
     failed = ScriptError
     ended = OutOfBudget
-    usages = tuple(one for one in NUMBERS if one[0] == one[0])  # no NaN
+    usages = tuple(pair for pair in NUMBERS if pair[0] == pair[0])  # no NaN
     hosted = "not known before it"
     parts = ({"image_url": "https://example.org/river.png"}, {"file_id": "file-1"})
 

@@ -111,7 +111,7 @@ def agent_of(truth: Truth, guard: Guard, *before: Any, **more: Any) -> Agent[Any
     """An agent under a guard, with other capabilities."""
     tools = more.pop("tools", None)
     if tools is None:
-        tools = [Tool(one, max_retries=9) for one in awaited_functions_of(truth).values()]
+        tools = [Tool(function, max_retries=9) for function in awaited_functions_of(truth).values()]
     model = more.pop("model", None) or ScriptedModel(truth)
     return Agent(model, tools=tools, capabilities=[GuardCapability(guard), *before], **more)
 
@@ -123,8 +123,10 @@ def answers_of(result: Any) -> list[ToolReturnPart]:
 
 def _played(result: Any) -> Played:
     answers = answers_of(result)
-    assert all((one.outcome == "failed") == ("not called" in f"{one.content}") for one in answers if one.content)
-    return Played(str(result.output).strip(), [str(one.content) for one in answers])
+    assert all(
+        (answer.outcome == "failed") == ("not called" in f"{answer.content}") for answer in answers if answer.content
+    )
+    return Played(str(result.output).strip(), [str(answer.content) for answer in answers])
 
 
 async def _again(ctx: Any, *, request_context: Any, error: Exception) -> Any:
@@ -164,7 +166,7 @@ class PydanticAI(Driver):
             return str((await helper.run(query)).output)
 
         result = await agent_of(truth, guard, tools=[Tool(ask)]).run("Where?")
-        return Played(result.output, [str(one.content) for one in answers_of(result)])
+        return Played(result.output, [str(answer.content) for answer in answers_of(result)])
 
     async def stream(self, truth: Truth, guard: Guard, most: int | None = None) -> str:
         text = ""

@@ -44,7 +44,7 @@ USAGES: list[Usage] = [
 ]  # fmt: skip
 """Reports that are none."""
 
-NUMBERS = [one for one in USAGES if all(isinstance(count, int | float) for count in one)]
+NUMBERS = [usage for usage in USAGES if all(isinstance(count, int | float) for count in usage)]
 """Those that frameworks let through which count themselves."""
 
 
@@ -139,12 +139,12 @@ def functions_of(truth: Truth) -> dict[str, Callable[[str], Any]]:
 
     def made(name: str) -> Callable[[str], Any]:
         def function(query: str) -> Any:
-            found = truth.tool(name)
+            tool = truth.tool(name)
             if name == "fails":
-                raise ScriptError(f"{found} not")
+                raise ScriptError(f"{tool} not")
             if name == "broke":
                 raise BudgetExceededError("usd", 1, 1, 1, "own")
-            return {"cost": 0.02} if name == "metered" else found
+            return {"cost": 0.02} if name == "metered" else tool
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"{DOES[name]}\n\nArgs:\n    query: What for."
@@ -169,7 +169,9 @@ def awaited_functions_of(truth: Truth) -> dict[str, Callable[[str], Any]]:
         return "never"
 
     plain = functions_of(truth)
-    return {name: one if name == "deep" else awaited(one) for name, one in plain.items()} | {"slow": slow}
+    return {name: function if name == "deep" else awaited(function) for name, function in plain.items()} | {
+        "slow": slow
+    }
 
 
 def awaited(function: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -177,9 +179,9 @@ def awaited(function: Callable[[str], Any]) -> Callable[[str], Any]:
 
     @functools.wraps(function)
     async def answer(query: str) -> Any:
-        found = function(query)
+        result = function(query)
         await asyncio.sleep(0)
-        return found
+        return result
 
     return answer
 

@@ -97,7 +97,7 @@ class ScriptedApi(ApiModel):
 
 def tools_of(truth: Truth, *, counts: bool = False) -> list[Tool]:
     """Scripted tools; ``deep`` declares that it answers by a number if it ``counts``."""
-    tools = {name: tool(one) for name, one in functions_of(truth).items()}
+    tools = {name: tool(function) for name, function in functions_of(truth).items()}
     if counts:
         tools["deep"].output_type = "integer"
     return list(tools.values())
@@ -158,8 +158,8 @@ class Smolagents(Driver):
     async def nested(self, truth: Truth, guard: Guard, inner: Truth, own: Guard) -> Played:
         helper = agent_of(inner, own, name="ask", description="Helps.", max_steps=50)
         truth.script = [
-            Turn(calls=tuple((name, {"task": "t"}) if name == "ask" else (name, given) for name, given in one.calls))
-            for one in truth.script
+            Turn(calls=tuple((name, {"task": "t"}) if name == "ask" else (name, given) for name, given in turn.calls))
+            for turn in truth.script
         ]
         return _played(agent_of(truth, guard, ScriptedModel(truth), managed_agents=[helper]))
 
@@ -169,7 +169,7 @@ class Smolagents(Driver):
             first = next(stream).content or ""
             stream.close()
             return first
-        return "".join(one.content or "" for one in stream)
+        return "".join(item.content or "" for item in stream)
 
     async def client(self, kind: str, url: str, guard: Guard) -> None:
         model: Any

@@ -28,7 +28,7 @@ class Ideal(ScriptedLM):
     def __init__(
         self, cases: Mapping[str, Iterable[RoleCase]], wrong: Iterable[str] = (), price: TokenPrice | None = FREE
     ) -> None:
-        self._known = {asked(case.request): case for found in cases.values() for case in found}
+        self._known = {asked(case.request): case for example in cases.values() for case in example}
         self._wrong = frozenset(wrong)
         super().__init__(
             self._answer, prompt_format="chat", identity=f"scripted:ideal-{sorted(self._wrong)}", price=price
@@ -40,7 +40,7 @@ class Ideal(ScriptedLM):
             return case.ideal
         if isinstance(request.constraint, OneOf):
             options = request.constraint.options
-            return next((one for one in options if not case.judge(one).right), options[0])
+            return next((option for option in options if not case.judge(option).right), options[0])
         return next((other.ideal for other in self._known.values() if _misleads(case, other)), "I am not sure.")
 
 
@@ -57,8 +57,12 @@ class Guessing(Ideal):
             return super()._answer(request, sample)
         case = self._known[asked(request)]
         options = request.constraint.options
-        turn = [one for one in self._known.values() if one.role == case.role].index(case)
-        return case.ideal if turn % len(options) == 0 else next(one for one in options if not case.judge(one).right)
+        turn = [role_case for role_case in self._known.values() if role_case.role == case.role].index(case)
+        return (
+            case.ideal
+            if turn % len(options) == 0
+            else next(option for option in options if not case.judge(option).right)
+        )
 
 
 class LinePlugin(EnvironmentPlugin):

@@ -58,9 +58,9 @@ def test_more_plans_a_round_need_fewer_right_ones() -> None:
 
 
 def test_a_role_in_which_the_model_fails_is_none_that_it_is_good_at() -> None:
-    found = verdict(RoleRecord(role="score", failure="it shows no probabilities"))
-    assert found.good is False
-    assert "it shows no probabilities" in found.why
+    role_verdict = verdict(RoleRecord(role="score", failure="it shows no probabilities"))
+    assert role_verdict.good is False
+    assert "it shows no probabilities" in role_verdict.why
 
 
 SOKOBAN_TASK = SOKOBAN.tasks({"levels": "easy", "slack": 2})[0]
@@ -130,8 +130,8 @@ def test_where_an_exact_planner_is_declared_reading_decides() -> None:
 
 def test_a_probe_of_several_environments_ends_with_those_that_the_model_is_good_enough_for() -> None:
     tasks = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})
-    found = [probed("gsm_hard", record("plan", right, 24)) for right in (12, 0)]
-    lines = overview([(one, advise(one, GSM, tasks[0])) for one in found]).splitlines()
+    probes = [probed("gsm_hard", record("plan", right, 24)) for right in (12, 0)]
+    lines = overview([(probe, advise(probe, GSM, tasks[0])) for probe in probes]).splitlines()
     assert [[part for part in line.split("  ") if part][1].strip() for line in lines[-2:]] == [
         "good enough",
         "not good enough",

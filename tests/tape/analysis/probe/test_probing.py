@@ -67,26 +67,26 @@ def wanted(model: LanguageModel, **more: Any) -> ProbeWanted:
 
 
 def measured(model: LanguageModel, **more: Any) -> Probing:
-    found = Probing(wanted(model, **more))
-    found.run()
-    return found
+    probing = Probing(wanted(model, **more))
+    probing.run()
+    return probing
 
 
 def test_an_ideal_model_is_good_at_everything() -> None:
-    found = measured(Ideal(cases()))
-    counts = {role: (r.n, r.valid, r.right) for role, r in found.probe.roles.items()}
+    probing = measured(Ideal(cases()))
+    counts = {role: (r.n, r.valid, r.right) for role, r in probing.probe.roles.items()}
     assert counts == dict.fromkeys(cases(), (CASES,) * 3)
-    assert not found.advice().settings
-    assert found.probe.first
-    assert "keep the default settings" in report(found.probe, found.advice())
+    assert not probing.advice().settings
+    assert probing.probe.first
+    assert "keep the default settings" in report(probing.probe, probing.advice())
 
 
 def test_a_guessing_scorer_is_no_better_than_chance() -> None:
     model = Guessing(cases_of(PLUGIN, (), "chat", 24))
-    found = measured(model, limits=ProbeLimits(24, 600.0))
-    score = found.probe.roles["score"]
+    probing = measured(model, limits=ProbeLimits(24, 600.0))
+    score = probing.probe.roles["score"]
     assert (score.valid, score.interval[0] <= score.chance) == (24, True)
-    advice = found.advice()
+    advice = probing.advice()
     assert advice.settings["scorer"] == "declared"
     assert "better than chance" in advice.reasons["scorer"]
     assert "proposer" not in advice.settings, "it plans ideally"
@@ -94,15 +94,15 @@ def test_a_guessing_scorer_is_no_better_than_chance() -> None:
 
 def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_shows_it() -> None:
     model = Ideal(cases(), wrong=cases())
-    found = measured(model, episode=True)
-    assert all(r.right == 0 and r.valid > 0 for r in found.probe.roles.values())
-    advice = found.advice()
+    probing = measured(model, episode=True)
+    assert all(r.right == 0 and r.valid > 0 for r in probing.probe.roles.values())
+    advice = probing.advice()
     every = {"proposer": "two_frontier", "world_model": "simulator", "scorer": "declared", "execution": "forced"}
     assert advice.settings == every
     assert any("decides nothing any more" in note for note in advice.notes)
-    played = found.probe.episode
+    played = probing.probe.episode
     assert (played.success, played.calls, played.settings) == (True, 0, every), "nothing of it depends on the model"
-    shown = report(found.probe, advice)
+    shown = report(probing.probe, advice)
     assert "tape run sokoban --model scripted:x --world-model simulator" in shown
     assert "success after" in shown
     advice = measured(model, given=frozenset({"scorer"})).advice()
@@ -113,14 +113,14 @@ def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_sh
 def test_money_is_a_hard_cap() -> None:
     cap = 4000
     model = Ideal(cases(), price=MICRO)
-    found = measured(model, limits=ProbeLimits(CASES, 600.0, cap), episode=True)
-    assert 0 < found.probe.usd <= cap
-    assert 0 < found.probe.measured < CASES * len(cases())
-    assert ("no more money" in found.probe.stopped, found.probe.episode) == (True, None)
-    before = found.probe.usd
+    probing = measured(model, limits=ProbeLimits(CASES, 600.0, cap), episode=True)
+    assert 0 < probing.probe.usd <= cap
+    assert 0 < probing.probe.measured < CASES * len(cases())
+    assert ("no more money" in probing.probe.stopped, probing.probe.episode) == (True, None)
+    before = probing.probe.usd
     again = measured(model, limits=ProbeLimits(CASES, 600.0, cap))
     assert before < again.probe.usd <= before + cap, "each call of the command has a cap of its own"
-    assert again.probe.measured > found.before
+    assert again.probe.measured > probing.before
 
 
 def test_a_model_of_unknown_price_is_refused_under_a_cap() -> None:
@@ -134,9 +134,9 @@ def test_environments_that_are_probed_together_share_time_and_money() -> None:
         (ProbeLimits(CASES, 600.0, 100), 8, (75.0, 12)),
         (ProbeLimits(CASES, 600.0), 2, (300.0, None)),
     ):
-        found = Probing(wanted(Ideal(cases()), limits=limits))
-        found.share(by)
-        assert (found.wanted.limits.seconds, found.wanted.limits.usd) == expected
+        probing = Probing(wanted(Ideal(cases()), limits=limits))
+        probing.share(by)
+        assert (probing.wanted.limits.seconds, probing.wanted.limits.usd) == expected
 
 
 def test_no_batch_is_begun_that_would_not_be_finished_in_time() -> None:
@@ -179,10 +179,10 @@ def test_an_interrupt_keeps_what_is_measured_and_the_rest_is_asked_later() -> No
 
 
 def test_answers_to_other_prompts_do_not_count() -> None:
-    found = measured(Ideal(cases()))
-    for answer in found.probe.roles["plan"].answers:
+    probing = measured(Ideal(cases()))
+    for answer in probing.probe.roles["plan"].answers:
         answer.request = "of another prompt"
-    keep(found.probe)
+    keep(probing.probe)
     later = Probing(wanted(Ideal(cases())))
     assert later.before == CASES * (len(cases()) - 1)
     later.run()
@@ -235,17 +235,17 @@ def test_an_endpoint_is_not_paid_for_the_same_call_twice_and_may_fail_once() -> 
             return await super().generate(requests)
 
     model = Remote(cases())
-    found = measured(model)
-    assert found.probe.first.again is None
-    assert len(model.requests) == found.probe.measured == CASES * len(cases())
-    assert not any(record.failure for record in found.probe.roles.values())
+    probing = measured(model)
+    assert probing.probe.first.again is None
+    assert len(model.requests) == probing.probe.measured == CASES * len(cases())
+    assert not any(record.failure for record in probing.probe.roles.values())
 
 
 def test_an_environment_without_cases_is_played_instead() -> None:
-    found, advice = probe(LineModel(), LinePlugin(), cases=8, minutes=1)
-    counts = {role: (r.n, r.right) for role, r in found.roles.items()}
+    result, advice = probe(LineModel(), LinePlugin(), cases=8, minutes=1)
+    counts = {role: (r.n, r.right) for role, r in result.roles.items()}
     assert counts == {"plan": (7, 7), "next": (8, 8)}, "a plan for each task"
-    assert (found.episode.success, advice.settings) == (True, {})
+    assert (result.episode.success, advice.settings) == (True, {})
     model = LineModel({("plan", 0): "left", **{("next", cell): "0" for cell in range(1, 9)}})
     worse, advice = probe(model, LinePlugin(), cases=8, minutes=1)
     assert worse.roles["plan"].right == 0
@@ -262,8 +262,8 @@ def test_an_environment_that_may_act_on_the_world_is_not_played() -> None:
 
 
 def test_the_figures_are_there_for_programs_too() -> None:
-    found = measured(Guessing(cases()))
-    data = as_json(found.probe, found.advice())
+    probing = measured(Guessing(cases()))
+    data = as_json(probing.probe, probing.advice())
     assert (data["roles"]["plan"]["right"], data["roles"]["plan"]["good_enough"]) == (CASES, True)
     assert data["roles"]["score"]["good_enough"] is None, "better than chance, and too few cases to be sure"
     assert data["advice"]["command"].startswith("tape run sokoban --model scripted:x")

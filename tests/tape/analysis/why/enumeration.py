@@ -98,14 +98,14 @@ class Enumeration:
                 usable.setdefault(edge.source, []).append(edge)
             start = self.rule.start
             ends = set(self.graph.nodes) - {start} if stage.any_end else set(self.graph.terminals(start))
-            found: list[tuple[int, ...]] = []
+            numbers: list[tuple[int, ...]] = []
             layer: list[tuple[tuple[int, ...], str]] = [((), self.rule.start)]
             for _ in range(horizon + 1):
-                found += [path for path, node in layer if node in ends]
+                numbers += [path for path, node in layer if node in ends]
                 layer = [((*path, edge.id), edge.target) for path, node in layer for edge in usable.get(node, ())]
                 if not layer:
                     break
-            self._paths[number, horizon] = found
+            self._paths[number, horizon] = numbers
         return self._paths[number, horizon]
 
     def best(self, number: int, left: Mapping[str, int], horizon: int) -> Found | None:
@@ -124,19 +124,19 @@ class Enumeration:
         """What the rule picks."""
         horizon = self.horizon(left) if horizon is None else horizon
         for number, stage in enumerate(self.rule.stages):
-            found = self.best(number, left, horizon)
-            if found is None:
+            best = self.best(number, left, horizon)
+            if best is None:
                 continue
-            at_goal = bool(found.path) and self.graph.attributes(self.graph.edge(found.path[-1]).target)["goal"]
+            at_goal = bool(best.path) and self.graph.attributes(self.graph.edge(best.path[-1]).target)["goal"]
             if at_goal or not stage.goal_only:
-                return found
+                return best
         return None
 
-    def better(self, found: Found | None, than: Found, left: Mapping[str, int]) -> bool:
+    def better(self, result: Found | None, than: Found, left: Mapping[str, int]) -> bool:
         """Whether a path picked under larger budgets is better."""
-        if found is None or found.stage != than.stage:
-            return found is not None and found.stage < than.stage
-        return found.worth > self.worth(than.path, self.horizon(left))
+        if result is None or result.stage != than.stage:
+            return result is not None and result.stage < than.stage
+        return result.worth > self.worth(than.path, self.horizon(left))
 
     def improves(self, than: Found, counts: Mapping[str, int]) -> bool:
         """Whether the rule picks something better with other counts of some budgets."""

@@ -14,14 +14,14 @@ CASES = 250
 def check(seed: int) -> str:
     """Compare one random case; returns what kind of case it was."""
     graph, rule = random_case(seed)
-    found, all_paths = Selections(graph, rule), Enumeration(graph, rule)
-    pick, truth = found.pick(), all_paths.pick(rule.left)
-    assert found.horizon(rule.left) == all_paths.horizon(rule.left)
+    selections, all_paths = Selections(graph, rule), Enumeration(graph, rule)
+    pick, truth = selections.pick(), all_paths.pick(rule.left)
+    assert selections.horizon(rule.left) == all_paths.horizon(rule.left)
     if pick is None or truth is None:
         assert (pick, truth) == (None, None), seed
         return "infeasible"
     assert (pick.stage, pick.path, pick.objective) == (truth.stage, truth.path, truth.worth), seed
-    relaxations = Relaxations(found, pick)
+    relaxations = Relaxations(selections, pick)
     ample, alone = all_paths.ample(), []
     for kind in KINDS:
         counts = range(rule.left[kind] + 1, ample + 1)
@@ -55,10 +55,10 @@ def least_horizon(all_paths: Enumeration, than: Found) -> int | None:
     if rule.patience is not None:
         return None
     for horizon in range(rule.horizon + 1, rule.horizon + len(all_paths.graph.nodes) + 1):
-        found = all_paths.pick(rule.left, horizon)
-        if found is not None and (
-            found.stage < than.stage
-            or (found.stage == than.stage and found.worth > all_paths.worth(than.path, horizon))
+        result = all_paths.pick(rule.left, horizon)
+        if result is not None and (
+            result.stage < than.stage
+            or (result.stage == than.stage and result.worth > all_paths.worth(than.path, horizon))
         ):
             return horizon
     return None
@@ -72,9 +72,9 @@ def test_relaxations_are_those_of_enumeration() -> None:
 def test_budgets_that_are_unlimited_rule_nothing_out() -> None:
     for seed in range(CASES):
         graph, rule = random_case(seed)
-        found, all_paths = Selections(graph, rule), Enumeration(graph, rule)
-        without = found.unlimited(*KINDS)
-        pick, truth = found.pick(without), all_paths.pick(dict.fromkeys(KINDS, all_paths.ample()))
+        selections, all_paths = Selections(graph, rule), Enumeration(graph, rule)
+        without = selections.unlimited(*KINDS)
+        pick, truth = selections.pick(without), all_paths.pick(dict.fromkeys(KINDS, all_paths.ample()))
         assert (pick and pick.path) == (truth and truth.path), seed
 
 
@@ -93,8 +93,8 @@ def weighed(graph: PlanGraph, path: tuple[int, ...]) -> tuple[float, ...]:
 def test_alternatives_are_the_best_that_fit() -> None:
     for seed in range(CASES):
         graph, rule = random_case(seed)
-        found, all_paths = Selections(graph, rule), Enumeration(graph, rule)
-        pick = found.pick()
+        selections, all_paths = Selections(graph, rule), Enumeration(graph, rule)
+        pick = selections.pick()
         if pick is None:
             continue
         fitting = [
@@ -103,7 +103,7 @@ def test_alternatives_are_the_best_that_fit() -> None:
             if path and path != pick.path and all(all_paths.cost(path, kind) <= rule.left[kind] for kind in KINDS)
         ]
         straight = [path for path in fitting if passes_once(graph, path)]
-        others, alike = found.others(pick, 3)
+        others, alike = selections.others(pick, 3)
         assert len(others) == min(3, len(straight)), seed
         assert {other.path for other in others} <= set(straight), seed
         worths = [all_paths.worth(other.path, rule.horizon) for other in others]

@@ -88,9 +88,9 @@ class Programs:
         self._running.append(subprocess.Popen(command))
 
     @staticmethod
-    def _end(one: subprocess.Popen[bytes]) -> None:
-        one.kill()
-        one.wait()
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        process.wait()
 
     def kill(self, rng: random.Random) -> None:
         """``kill -9`` one, and start another."""
@@ -115,15 +115,15 @@ class Programs:
         while cut(self.url):  # what they had asked may still be under way
             time.sleep(0.1)
         store = open_store(self.url)
-        holds = {one.id: one for one in store.history(most=10**7)}
+        holds = {record.id: record for record in store.history(most=10**7)}
         answered = self.answered()
         for state, id, amount in answered:
-            found = holds[id]
+            hold = holds[id]
             if state == "held":
-                assert found.worst == {"usd": int(amount)}, (id, found)
-                assert found.state in ("held", "settled"), (id, found)
+                assert hold.worst == {"usd": int(amount)}, (id, hold)
+                assert hold.state in ("held", "settled"), (id, hold)
             else:
-                assert (found.state, found.spent) == (state, {"usd": int(amount)}), (id, found)
+                assert (hold.state, hold.spent) == (state, {"usd": int(amount)}), (id, hold)
         _agrees(store, list(holds.values()))
         store.close()
         return {"answers": len(answered), "holds": len(holds), "programs": self._made}
@@ -131,8 +131,8 @@ class Programs:
 
 def _agrees(store: LedgerStore, holds: Sequence[Any]) -> None:
     [balance] = store.balances()
-    assert balance.spent == sum(one.spent.get("usd", 0) for one in holds)
-    assert balance.held == sum(one.worst["usd"] for one in holds if one.state == "held")
+    assert balance.spent == sum(hold.spent.get("usd", 0) for hold in holds)
+    assert balance.held == sum(hold.worst["usd"] for hold in holds if hold.state == "held")
     assert balance.spent + balance.held <= CAP
     assert list(store.check()) == []
 

@@ -18,9 +18,9 @@ def server() -> Iterator[Server]:
     pytest.importorskip("psycopg")
     if (why := missing()) is not None:
         pytest.skip(why)
-    found = Server()
-    yield found
-    found.close()
+    result = Server()
+    yield result
+    result.close()
 
 
 @pytest.fixture
@@ -39,6 +39,6 @@ def pooler(server: Server) -> Iterator[Pooler]:
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
         pytest.skip("pgbouncer is not installed")
-    found = Pooler(server, program)
-    yield found
-    found.close()
+    result = Pooler(server, program)
+    yield result
+    result.close()

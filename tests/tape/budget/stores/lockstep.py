@@ -95,7 +95,7 @@ class Steps:
         )
         if rng.random() < 0.2:
             given = {kind: rng.choice((1, 4)) * (n or 0) for kind, n in worst.items()}
-            inner = [one for one in self._parts[-3:] if one.count("part:") < 3]
+            inner = [name for name in self._parts[-3:] if name.count("part:") < 3]
             scope = rng.choice(("acme/ads", "acme/search/a", "other", *inner * 3))
             part = f"{scope}/part:{rng.randrange(1, 4) if rng.random() < 0.1 else self._ids}"
             request = HoldRequest(
@@ -155,7 +155,7 @@ class Steps:
         place, once, nobody = self._rng.random(), self._rng.random() < 0.5, self._rng.random() < 0.1
 
         def resume(store: LedgerStore) -> Any:
-            paused = [one.account for one in store.pauses()] or ["acme"]
+            paused = [pause.account for pause in store.pauses()] or ["acme"]
             account = "nobody" if nobody else paused[int(place * len(paused))]
             return store.resume(account, "anna", "a test", once=once)
 
@@ -166,14 +166,17 @@ class Steps:
         return lambda store: store.read(scope, labels)
 
 
-def plain(found: Any) -> Any:
+def plain(value: Any) -> Any:
     """An answer as the model gives it: balances as counts, and errors without their words."""
-    if isinstance(found, str):
+    if isinstance(value, str):
         return "error"
-    if not isinstance(found, list):
-        return found
+    if not isinstance(value, list):
+        return value
     return [
-        (*one.cap.key, one.amount, one.spent, one.held, one.debt) if isinstance(one, Balance) else one for one in found
+        (*balance.cap.key, balance.amount, balance.spent, balance.held, balance.debt)
+        if isinstance(balance, Balance)
+        else balance
+        for balance in value
     ]
 
 
@@ -187,6 +190,6 @@ def answer(store: Any, step: Step) -> Any:
 
 def state(store: LedgerStore) -> Sequence[Any]:
     """All that a store holds."""
-    notes = [(one.at, one.who, one.why, one.what) for one in store.notes()]
+    notes = [(note.at, note.who, note.why, note.what) for note in store.notes()]
     rules, pauses = list(store.rules()), list(store.pauses())
     return [list(store.balances()), list(store.history(most=50)), notes, rules, pauses, list(store.check())]

@@ -17,8 +17,8 @@ USER = "tape"
 
 def program(name: str) -> Path | None:
     """Where a program of PostgreSQL is; None where it is not installed."""
-    if found := shutil.which(name):
-        return Path(found)
+    if text := shutil.which(name):
+        return Path(text)
     versions = sorted(Path(PROGRAMS).glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3].split(".")[0]))
     return versions[-1] if versions else None
 
@@ -60,9 +60,9 @@ class Server:
         self.start()
 
     def _run(self, name: str, *arguments: str, check: bool = True) -> None:
-        found = program(name)
-        assert found is not None
-        command: Sequence[str] = [str(found), *arguments]
+        path = program(name)
+        assert path is not None
+        command: Sequence[str] = [str(path), *arguments]
         done = subprocess.run(
             command, user=self._user, cwd=self._folder, check=False, timeout=100, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -122,12 +122,12 @@ class Simulation:
                 host.close()
 
     def _host(self, number: int) -> FileStore:
-        found = self._hosts[number]
-        if found is None:
-            found = FileStore(self._path, lambda: self._now + self._skews[number])
-            found.warned = lambda _: None  # type: ignore[method-assign,assignment]
-            self._hosts[number] = found
-        return found
+        store = self._hosts[number]
+        if store is None:
+            store = FileStore(self._path, lambda: self._now + self._skews[number])
+            store.warned = lambda _: None  # type: ignore[method-assign,assignment]
+            self._hosts[number] = store
+        return store
 
     def _die(self, number: int) -> None:
         host, self._hosts[number] = self._hosts[number], None
@@ -186,7 +186,7 @@ class Simulation:
             host.reset(cap.account, "usd", cap.period, "sim", "")
         elif what == "rule":
             host.set_rule(Rule(account, warn=(50, 80, 100)), "sim", "")
-        elif what == "resume" and account in {one.account for one in host.pauses()}:
+        elif what == "resume" and account in {pause.account for pause in host.pauses()}:
             host.resume(account, "sim", "")
         elif what in ("pause", "stop"):
             host.pause(account, "sim", "", stopped=what == "stop")
@@ -233,7 +233,7 @@ class Simulation:
             return
         if isinstance(answer, Paused):
             assert request.id not in self._open, "a hold that was answered is lost"
-            paused = any(f"{request.scope}/".startswith(f"{one.account}/") for one in host.pauses())
+            paused = any(f"{request.scope}/".startswith(f"{pause.account}/") for pause in host.pauses())
             assert paused or (answer.account, answer.why) == (PART, "the part has ended")
         elif isinstance(answer, Refused):
             assert request.id not in self._open, "a hold that was answered is lost"
@@ -252,10 +252,10 @@ class Simulation:
         store = FileStore(self._path, lambda: BEGIN - timedelta(days=1))
         try:
             assert list(store.check()) == []
-            holds = {one.id: one for one in store.history(most=10**6)}
-            for one in store.balances():
-                assert one.spent + one.held <= one.amount + one.debt, one
-                assert min(one.spent, one.held, one.debt) >= 0, one
+            holds = {record.id: record for record in store.history(most=10**6)}
+            for balance in store.balances():
+                assert balance.spent + balance.held <= balance.amount + balance.debt, balance
+                assert min(balance.spent, balance.held, balance.debt) >= 0, balance
         finally:
             store.close()
         for id, ended in self._ended.items():

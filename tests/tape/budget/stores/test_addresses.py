@@ -138,9 +138,9 @@ def test_what_is_an_address_is_read_as_one() -> None:
         "host=127.0.0.1 port=1 user=tape dbname=budgets password=Zq7xW", f"postgres://tape@{WHERE}?password=Zq7xW",
         f"  postgresql://tape:Zq7%2FxW@{WHERE}\n", "password='Zq7 @/:xW' host=127.0.0.1 port=1 user=tape dbname=budgets"
     ):  # fmt: skip
-        found = read_address(address)
-        assert (str(found), found.has_password, found.path) == (f"postgresql://tape@{WHERE}", True, None)
-        assert "Zq7" not in repr(found)
+        result = read_address(address)
+        assert (str(result), result.has_password, result.path) == (f"postgresql://tape@{WHERE}", True, None)
+        assert "Zq7" not in repr(result)
         with pytest.raises(UnreachableLedgerError, match=f"the ledger postgresql://tape@{WHERE} cannot be reached"):
             open_store(address)
     assert str(read_address("service=budgets")) == "postgresql://budgets"

@@ -49,7 +49,7 @@ def do(url: str, *statements: str) -> None:
 def role(url: str, *statements: str) -> Iterator[str]:
     """A new role, named ROLE in the statements that are made first; the address with it."""
     name = f"role{next(_roles)}"
-    do(url, f"create role {name} login", *(one.replace("ROLE", name) for one in statements))
+    do(url, f"create role {name} login", *(statement.replace("ROLE", name) for statement in statements))
     yield url.replace("tape@", f"{name}@")
     do(url, f"drop owned by {name}", f"drop role {name}")
 
@@ -68,7 +68,7 @@ def play(store: PostgresStore) -> list[HoldRecord]:
         assert store.reserve(HoldRequest(id, "org/team", {"usd": 10}, {"customer": "42"}, r"\'größe %s")) == Held(id)
         store.settle(id, {"usd": number})
     store.pause("org", "änna", r"a \' b")
-    assert [one.who for one in store.pauses()] == ["änna"]
+    assert [pause.who for pause in store.pauses()] == ["änna"]
     store.resume("org", "änna", "")
     [balance] = store.read("org/team", {})
     assert (balance.spent, balance.held) == (6, 0)
@@ -137,8 +137,8 @@ def test_what_a_role_has_set_changes_nothing(
         odd = request.getfixturevalue("pooler").url(f"{name}odd")
     PostgresStore.create(odd)
     plain, other = play(PostgresStore(database)), play(PostgresStore(odd))
-    assert [one[:7] for one in other] == [one[:7] for one in plain]
-    assert {one.begun.utcoffset() for one in other} == {one.begun.utcoffset() for one in plain}
+    assert [record[:7] for record in other] == [record[:7] for record in plain]
+    assert {record.begun.utcoffset() for record in other} == {record.begun.utcoffset() for record in plain}
     with Guard("$1", journal=odd, scope="org/guard", tools={"look": {"usd": "0.1"}}).tool("look") as call:
         call.answered("it")
     for command in ("show", "holds", "notes", "pauses", "check", "export"):
@@ -255,8 +255,8 @@ def test_the_right_that_is_missing_is_named_and_is_enough(
         with pytest.raises(LedgerError, match="does not give this user its rights") as error:
             use(url)
         _, _, advice = str(error.value).partition("an administrator: ")
-        assert [one.replace(user, "ROLE").startswith(two) for one, two in zip(advice.split("; "), named, strict=True)]
-        assert "select, insert" not in advice or any("select, insert" in one for one in named)
+        assert [word.replace(user, "ROLE").startswith(two) for word, two in zip(advice.split("; "), named, strict=True)]
+        assert "select, insert" not in advice or any("select, insert" in name for name in named)
         do(database, *advice.split("; "))
         use(url)
 

@@ -20,12 +20,12 @@ AT = '"at": "2026-01-01T00:00:00+00:00"'
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    found = tmp_path / "budget.ledger"
-    store = FileStore(found)
+    text = tmp_path / "budget.ledger"
+    store = FileStore(text)
     store.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
     store.reserve(HoldRequest("a", "org", {"usd": 10}))
     store.close()
-    return found
+    return text
 
 
 @pytest.mark.parametrize("text", ["shopping list", "{}", "x"])
@@ -129,7 +129,10 @@ def test_after_an_interrupt_amid_a_hold_nothing_of_it_is_there(path: Path, monke
     with pytest.raises(KeyboardInterrupt):
         store.reserve(HoldRequest("b", "org", {"usd": 90}))
     assert isinstance(store.reserve(HoldRequest("c", "org", {"usd": 90})), Held)
-    assert [one.id for one in store.history()] == ["c", *(one.id for one in FileStore(path).history()[1:])]
+    assert [hold_record.id for hold_record in store.history()] == [
+        "c",
+        *(hold_record.id for hold_record in FileStore(path).history()[1:]),
+    ]
     assert not store.check()
 
 
@@ -170,7 +173,7 @@ def test_programs_at_once_never_exceed_a_cap(path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", CHILD, str(path), name], stdout=subprocess.PIPE, text=True)
         for name in ("x", "y", "z", "w", "v")
     ]
-    held = sum(int(one.communicate(timeout=100)[0]) for one in programs)
+    held = sum(int(program.communicate(timeout=100)[0]) for program in programs)
     store = FileStore(path)
     assert store.balances()[0].held == held + 10 <= 100
     assert list(store.check()) == []

@@ -37,9 +37,9 @@ class Flaky(FileStore):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Flaky:
-    found = Flaky(tmp_path / "budget.ledger")
-    found.set_cap(Cap("org", "usd", 100), "anna", "")
-    return found
+    result = Flaky(tmp_path / "budget.ledger")
+    result.set_cap(Cap("org", "usd", 100), "anna", "")
+    return result
 
 
 def test_a_ledger_asks_its_scope(store: Flaky) -> None:
@@ -51,7 +51,7 @@ def test_a_ledger_asks_its_scope(store: Flaky) -> None:
     ledgers[1].reserve(Resources({"usd": 80})).release()
     with pytest.raises(UnknownCostError):
         StorePayer(store, "org").reserve(Resources({"usd": None}))
-    assert [(one.scope, one.state, dict(one.spent)) for one in store.history()] == [
+    assert [(record.scope, record.state, dict(record.spent)) for record in store.history()] == [
         ("org/b", "voided", {}),
         ("org/a", "settled", {"usd": 20}),
     ]
@@ -213,7 +213,7 @@ def test_runs_share_a_cap(tmp_path: Path, tape: Tape) -> None:
     assert (code, "the run's budget is exhausted" in error, "org has left" in error) == (3, True, True), error
     store = FileStore(tmp_path / "budget.ledger")
     assert store.balances()[0].spent == 20
-    assert {one.scope for one in store.history()} == {"org/one", "org/two"}
+    assert {record.scope for record in store.history()} == {"org/one", "org/two"}
 
 
 def test_the_command_line_shows_and_changes_caps(tmp_path: Path, tape: Tape, monkeypatch: pytest.MonkeyPatch) -> None:

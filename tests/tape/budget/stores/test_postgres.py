@@ -33,9 +33,9 @@ from tests.tape.commandline import Tape  # noqa: E402
 
 @pytest.fixture
 def store(database: str) -> PostgresStore:
-    found = PostgresStore(database)
-    found.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
-    return found
+    postgres_store = PostgresStore(database)
+    postgres_store.set_cap(Cap("org", "usd", 100), "anna", "the beginning")
+    return postgres_store
 
 
 def cut(url: str) -> None:
@@ -58,11 +58,11 @@ def test_a_change_whose_answer_was_lost_is_made_once(store: PostgresStore, monke
     real, lost = psycopg.Connection.execute, [1]
 
     def losing(self: Any, *args: Any, **options: Any) -> Any:
-        found = real(self, *args, **options)
+        result = real(self, *args, **options)
         if "apply" in str(args[0]) and lost:
             lost.pop()
             raise psycopg.OperationalError("the connection was cut")
-        return found
+        return result
 
     monkeypatch.setattr(psycopg.Connection, "execute", losing)
     store.top_up(Cap("org", "usd", 50), "anna", "once")
@@ -160,7 +160,7 @@ class Held2:
 
 def test_a_warning_and_a_finalizer_may_use_the_ledger_whatever_thread_they_are_in(store: PostgresStore) -> None:
     store.set_rule(Rule("org", warn=(10,)), "anna", "")
-    store.warned = lambda one: store.pause("elsewhere", "anna", f"{one.percent} %")
+    store.warned = lambda item: store.pause("elsewhere", "anna", f"{item.percent} %")
     ledger = Ledger(payer=StorePayer(store, "org"))
     before = gc.get_threshold()
     gc.freeze()  # what other tests have left takes seconds to go through
@@ -224,7 +224,7 @@ def test_hosts_at_once_use_a_cap_whole_and_never_exceed_it(database: str, store:
         subprocess.Popen([sys.executable, "-c", CHILD, database, name], stdout=subprocess.PIPE, text=True)
         for name in "xyzw"
     ]
-    held = [int(one.communicate(timeout=100)[0]) for one in programs]
+    held = [int(program.communicate(timeout=100)[0]) for program in programs]
     assert sum(held) == store.balances()[0].held == 100
     assert list(store.check()) == []
 

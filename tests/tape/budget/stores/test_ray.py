@@ -27,12 +27,12 @@ NODE = ("--num-cpus=1", "--node-ip-address=127.0.0.1", "--disable-usage-stats", 
 def ports(count: int) -> list[int]:
     """Some that are free now."""
     sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    found = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return found
+    for item in sockets:
+        item.bind(("127.0.0.1", 0))
+    result = [entry.getsockname()[1] for entry in sockets]
+    for item in sockets:
+        item.close()
+    return result
 
 
 @pytest.fixture
@@ -91,14 +91,14 @@ def test_one_cap_over_all_workers(
     store.set_cap(Cap("org", "steps", 1000), "anna", "more")
     code, error = tape(*run)
     assert code in (0, 1), error
-    assert sum(one.spent.get("steps", 0) for one in store.history(most=10**6)) == store.balances()[0].spent
-    assert {one.scope for one in store.history()} == {"org/study"}
+    assert sum(record.spent.get("steps", 0) for record in store.history(most=10**6)) == store.balances()[0].spent
+    assert {record.scope for record in store.history()} == {"org/study"}
     killed = killing(store, (*run[:-8], "--seed", "7", "--out", tmp_path / "killed", *run[-6:]))
     held = store.balances()[0].held
     store.at = datetime.now(UTC) + timedelta(hours=2)
-    lost = [one for one in store.history(most=10**6) if one.state == "booked"]
-    assert sum(one.worst["steps"] or 0 for one in lost) == held
-    assert all(one.spent == one.worst for one in lost)
+    lost = [record for record in store.history(most=10**6) if record.state == "booked"]
+    assert sum(record.worst["steps"] or 0 for record in lost) == held
+    assert all(record.spent == record.worst for record in lost)
     record_property("workers killed", killed)
     record_property("holds of theirs that were booked", len(lost))
     assert list(store.check()) == []

@@ -27,9 +27,9 @@ TEN = Resources({"usd": 10})
 
 @pytest.fixture
 def store(tmp_path: Path) -> FileStore:
-    found = FileStore(tmp_path / "budget.ledger")
-    found.set_cap(Cap("org", "usd", 25), "anna", "")
-    return found
+    file_store = FileStore(tmp_path / "budget.ledger")
+    file_store.set_cap(Cap("org", "usd", 25), "anna", "")
+    return file_store
 
 
 @contextmanager
@@ -91,17 +91,17 @@ def test_nobody_answers_in_time(store: FileStore) -> None:
         PausedError, match=r"org/team is paused by ledger: .* see `tape ledger pauses` and resume org/team"
     ):
         payer.reserve(Resources({"usd": 26}))
-    assert [one.account for one in store.pauses()] == ["org/team"]
+    assert [pause.account for pause in store.pauses()] == ["org/team"]
 
 
 def test_equal_calls_in_a_row_pause_the_scope(store: FileStore) -> None:
     store.set_rule(Rule("org", same=3), "anna", "")
     payer = StorePayer(store, "org/team")
-    one = Resources({"usd": 1})
+    resources = Resources({"usd": 1})
 
     def call(name: str, arguments: str) -> None:
         with calling(name, arguments):
-            payer.release(payer.reserve(one))
+            payer.release(payer.reserve(resources))
 
     for arguments in ("x", "x", "y", "x", "x"):
         call("search", arguments)
@@ -167,7 +167,7 @@ def test_a_part_is_held_above_and_what_is_left_comes_back(store: FileStore) -> N
     def left() -> int:
         return store.read("org")[1].left
 
-    with top.part(Resources({"usd": 20})) as one, one.part(Resources({"usd": 12})) as two:
+    with top.part(Resources({"usd": 20})) as part, part.part(Resources({"usd": 12})) as two:
         with two.part(Resources({"usd": 5})) as three:
             assert three.scope.count("/part:") == 3
             assert left() == 5
@@ -262,12 +262,12 @@ def test_a_part_that_is_ended_by_hand_ends_as_by_its_block(store: FileStore) -> 
     with payer.part(Resources({"usd": 20})) as part:
         open_hold = part.reserve(Resources({"usd": 5}))
         part.settle(part.reserve(Resources({"usd": 3})), Resources({"usd": 3}))
-        [hold] = [one for one in store.history() if one.name == "a part"]
+        [hold] = [record for record in store.history() if record.name == "a part"]
         assert store.settle(hold.id, {}) == (hold.id, "settled", {"usd": 8})
         with pytest.raises(PausedError, match="the part has ended"):
             part.reserve(Resources({"usd": 1}))
     part.settle(open_hold, Resources({"usd": 10}))
-    [of_org] = [one for one in store.balances() if one.cap.account == "org"]
+    [of_org] = [balance for balance in store.balances() if balance.cap.account == "org"]
     assert (of_org.spent, of_org.held, of_org.debt) == (13, 0, 0)
     assert list(store.check()) == []
 

@@ -115,7 +115,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LedgerStore,
     ],
     indirect=["opened"],
 )
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one["name"].replace(" ", "-"))
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item["name"].replace(" ", "-"))
 def test_all_keep_it(
     scenario: Mapping[str, Any],
     bound: Callable[[LedgerStore, Mapping[str, str], Path], Call],
@@ -131,7 +131,7 @@ def test_all_keep_it(
             assert says(call, step, ends) == step["says"], (number, step)
         else:
             by_hand(store, clock, step, ends)
-    left = {one.cap.account: one.left for one in store.balances()}
+    left = {balance.cap.account: balance.left for balance in store.balances()}
     assert left == scenario["left"]
     assert list(store.check()) == []
     store.close()

@@ -47,14 +47,14 @@ def changes(zone: ZoneInfo) -> Iterator[datetime]:
 
 def moments(zone: str, rng: random.Random, drawn: int) -> list[datetime]:
     """Around all changes of the zone's clocks, around midnights there, and some that are drawn."""
-    found, there, day = [], ZoneInfo(zone), timedelta(days=1)
+    times, there, day = [], ZoneInfo(zone), timedelta(days=1)
     for at in changes(there):
-        found += [at + timedelta(hours=h, seconds=s) for h in (-25, -3, -1, 0, 1, 2, 25) for s in (-1, 0, 1)]
+        times += [at + timedelta(hours=h, seconds=s) for h in (-25, -3, -1, 0, 1, 2, 25) for s in (-1, 0, 1)]
     for _ in range(drawn):
         local = FIRST + day * rng.randrange((LAST - FIRST).days)
         midnight = datetime(local.year, local.month, local.day, tzinfo=there).astimezone(UTC)
-        found += [midnight - timedelta(seconds=1), midnight, midnight + timedelta(seconds=rng.randrange(86_400))]
-    return found
+        times += [midnight - timedelta(seconds=1), midnight, midnight + timedelta(seconds=rng.randrange(86_400))]
+    return times
 
 
 def differences(connection: Any, zone: str, at: list[datetime], periods: list[Period]) -> Iterator[str]:
@@ -68,33 +68,33 @@ def differences(connection: Any, zone: str, at: list[datetime], periods: list[Pe
 
 
 def swept(url: str, zones: list[str], drawn: int, days: tuple[int, ...]) -> tuple[list[str], int]:
-    found: list[str] = []
+    texts: list[str] = []
     asked, rng = 0, random.Random(1)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("set search_path = tape_ledger, pg_catalog")
         for zone in zones:
             at = moments(zone, rng, drawn)
             periods = [Period("day", zone), Period("week", zone), *(Period("month", zone, day) for day in days)]
-            found += differences(connection, zone, at, periods)
+            texts += differences(connection, zone, at, periods)
             asked += len(at) * len(periods)
-    return found, asked
+    return texts, asked
 
 
 def test_a_sample_of_zones_begins_alike(database: str) -> None:
     drawn = random.Random(2).sample(sorted(available_timezones() - {*ABBREVIATED}), 12)
     zones = [*ABBREVIATED, "Africa/Casablanca", "Australia/Lord_Howe", "America/Havana", *drawn]
-    found, asked = swept(database, zones, 10, (1, 31))
-    assert found == []
+    texts, asked = swept(database, zones, 10, (1, 31))
+    assert texts == []
     assert asked > 10_000
 
 
 @pytest.mark.soak
 def test_all_zones_begin_alike(database: str, record_property: Callable[[str, object], None]) -> None:
     zones = sorted(available_timezones())
-    found, asked = swept(database, zones, 150, (1, 15, 29, 31))
-    record("zones", {"zones": len(zones), "beginnings compared": asked, "differences": found[:100]})
+    texts, asked = swept(database, zones, 150, (1, 15, 29, 31))
+    record("zones", {"zones": len(zones), "beginnings compared": asked, "differences": texts[:100]})
     record_property("sweep", f"{len(zones)} zones, {asked} beginnings of days, weeks and months from 2024 to 2040")
-    assert found == []
+    assert texts == []
 
 
 @pytest.mark.parametrize("abbreviations", ["Default", "Australia", "India"])
@@ -110,7 +110,7 @@ def test_a_name_is_a_zone_whatever_abbreviations_a_server_has(
     for store in stores:
         store.set_cap(Cap("org", "usd", 100, Period("day", zone)), "anna", "")
         assert store.reserve(HoldRequest("a", "org", {"usd": 1})) == Held("a")
-    first, second = ([one.begun for one in store.balances()] for store in stores)
+    first, second = ([balance.begun for balance in store.balances()] for store in stores)
     assert first == second == [Period("day", zone).begun(at)]
     for store in stores:
         store.close()

@@ -32,23 +32,23 @@ def test_what_is_known_is_used_and_the_cheapest_plans_come_first() -> None:
     opened = Seen("a", frozenset({"a", "b"}), seen_in="b")
     assert plans(CHESTS, opened, 1) == [FoundPlan(("go b", "take b"), {})]
     empty = Seen("a", frozenset({"a"}))
-    found = plans(CHESTS, empty, 2)
-    assert [set(f.assumed) for f in found] == [{key_in("b")}, {key_in("c")}]
+    found_plans = plans(CHESTS, empty, 2)
+    assert [set(f.assumed) for f in found_plans] == [{key_in("b")}, {key_in("c")}]
 
 
 def test_an_unknown_precondition_is_assumed_or_established() -> None:
     domain = Chests(("a",), "a", locked=frozenset({"a"}))
-    found = plans(domain, START, 5, length=4)
-    assert found[0] == FoundPlan(("go a", "take a"), {key_in("a"): True, is_open("a"): True})
-    assert found[1] == FoundPlan(("go a", "open a", "take a"), {key_in("a"): True})
-    assert plans(domain, START, 5, assumptions=1, length=4)[0] == found[1]
+    found_plans = plans(domain, START, 5, length=4)
+    assert found_plans[0] == FoundPlan(("go a", "take a"), {key_in("a"): True, is_open("a"): True})
+    assert found_plans[1] == FoundPlan(("go a", "open a", "take a"), {key_in("a"): True})
+    assert plans(domain, START, 5, assumptions=1, length=4)[0] == found_plans[1]
     assert plans(domain, START, 5, assumptions=0) == []
 
 
 def test_establishing_actions_need_not_be_in_the_list() -> None:
     domain = Chests(("a",), "a", locked=frozenset({"a"}))
-    found = search(domain, START, ["take a"], 3, SearchLimits(assumptions=1))
-    assert found == [FoundPlan(("go a", "open a", "take a"), {key_in("a"): True})]
+    found_plans = search(domain, START, ["take a"], 3, SearchLimits(assumptions=1))
+    assert found_plans == [FoundPlan(("go a", "open a", "take a"), {key_in("a"): True})]
 
 
 DARK = Predicate("dark")
@@ -118,12 +118,12 @@ def test_every_plan_works_where_its_assumptions_are_true(seed: int) -> None:
     for action in rng.choices(domain.actions(), k=rng.randint(0, 6)):
         state = domain.play(state, action)
     m, nodes = rng.randint(1, 4), rng.choice([20, 4000])
-    found = plans(domain, state, m, length=5, nodes=nodes)
-    assert found == plans(domain, state, m, length=5, nodes=nodes)
-    assert len(found) <= m
+    found_plans = plans(domain, state, m, length=5, nodes=nodes)
+    assert found_plans == plans(domain, state, m, length=5, nodes=nodes)
+    assert len(found_plans) <= m
     if domain.ground(state)[HOLDING]:
-        assert found[0] == FoundPlan((), {})
-    for plan in found:
+        assert found_plans[0] == FoundPlan((), {})
+    for plan in found_plans:
         assert not set(plan.assumed) & set(domain.ground(state))
         # Not open is the truth of every chest that was not opened.
         if all(value == (p == key_in(hidden)) for p, value in plan.assumed.items()):
@@ -131,7 +131,7 @@ def test_every_plan_works_where_its_assumptions_are_true(seed: int) -> None:
             for action in plan.actions:
                 end = domain.play(end, action)
             assert end.holding
-    order = [(len(plan.actions), len(plan.assumed), plan.actions) for plan in found]
+    order = [(len(plan.actions), len(plan.assumed), plan.actions) for plan in found_plans]
     assert order == sorted(order)
     assert len(set(order)) == len(order)
 
@@ -144,12 +144,12 @@ def test_small_sokoban_levels_are_solved_in_the_fewest_moves() -> None:
         shortest = PlainGame(level).shortest(level.start)
         if shortest is None or shortest > 9:
             continue
-        found = BidirectionalProposer(SokobanDomain(level), SearchLimits(width=400, length=9)).hypotheses(
+        hypotheses = BidirectionalProposer(SokobanDomain(level), SearchLimits(width=400, length=9)).hypotheses(
             level.start, 1
         )
-        assert is_solved(level, replay(level, found[0].actions)[-1])
-        assert len(found[0].actions) == shortest
-        assert not found[0].assumed
+        assert is_solved(level, replay(level, hypotheses[0].actions)[-1])
+        assert len(hypotheses[0].actions) == shortest
+        assert not hypotheses[0].assumed
         solved += 1
     assert solved >= 8
 

@@ -197,8 +197,8 @@ def test_a_prefix_is_committed_to_where_the_rest_is_not_certain_yet() -> None:
 def test_where_every_plan_is_refuted_the_likeliest_alternative_is_asked_before_plans_are_sampled_again() -> None:
     class Elsewhere(BoxDomain):
         def alternatives(self, state: Any, predicate: Predicate) -> list[Predicate]:
-            found = predicate.name != "gem_in" or any(state.gem)
-            return [] if found else [gem_in(i) for i in range(3) if state.gem[i] is None]
+            matches = predicate.name != "gem_in" or any(state.gem)
+            return [] if matches else [gem_in(i) for i in range(3) if state.gem[i] is None]
 
     def asked(domain: BoxDomain) -> list[str]:
         model = BoxModel(2, (False,) * 4, plans=["unlock 0; open 0; take 0"])

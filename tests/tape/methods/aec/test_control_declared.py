@@ -117,8 +117,8 @@ class Murky(BoxDomain):
     """Cannot declare what unlocking does to a lid."""
 
     def effects(self, action: Action, known: Assignment) -> Effects:
-        found = dict(super().effects(action, known))
-        return {p: None if p.name == "locked" else value for p, value in found.items()}
+        mapping = dict(super().effects(action, known))
+        return {p: None if p.name == "locked" else value for p, value in mapping.items()}
 
 
 def test_what_an_open_domain_leaves_unknown_on_the_way_is_believed_where_nothing_is_verified() -> None:

@@ -21,7 +21,7 @@ FIRST = Evidence("observation", 0, "the start")
 
 
 def stored(seen: Seen) -> GroundedStore:
-    store = GroundedStore(one := BoxDomain(len(seen.opened)), one.key)
+    store = GroundedStore(domain := BoxDomain(len(seen.opened)), domain.key)
     store.observe(seen, FIRST)
     return store
 
@@ -49,8 +49,8 @@ def test_facts_keep_the_evidence_of_the_observation_that_first_showed_them() -> 
 def test_an_observation_overrides_what_was_claimed_and_says_so() -> None:
     store = stored(CLOSED)
     claims = {open_(0): Claim(True, "effect", "open 0"), gem_in(1): Claim(True, "rule", "hope")}
-    [found] = store.observe(CLOSED, Evidence("execution", 1, "open 0"), claims)
-    assert str(found) == "effect open 0 claims that open(0) is true; it is false"
+    [observation] = store.observe(CLOSED, Evidence("execution", 1, "open 0"), claims)
+    assert str(observation) == "effect open 0 claims that open(0) is true; it is false"
     assert store.snapshot()[open_(0)].value is False
 
 
@@ -113,10 +113,10 @@ def test_beliefs() -> None:
 
 def test_entailed_facts_name_their_rule_and_what_it_needs() -> None:
     closure = Closure(grounded(Seen((True, False), (False, None), (False, None))), [OnePlace(2), OpenIsUnlocked(2)])
-    found = closure[gem_in(1)]
-    assert found.value is True
-    assert (found.evidence.kind, found.evidence.source) == ("entailed", "one place")
-    assert set(found.evidence.premises) == {gem_in(0), HOLDING}
+    fact = closure[gem_in(1)]
+    assert fact.value is True
+    assert (fact.evidence.kind, fact.evidence.source) == ("entailed", "one place")
+    assert set(fact.evidence.premises) == {gem_in(0), HOLDING}
     assert closure[gem_in(0)].evidence == FIRST
     assert not closure.contradictions
 
@@ -133,7 +133,9 @@ def test_observations_go_before_rules_and_disputed_values_are_dropped() -> None:
     closure = Closure(grounded(CLOSED), [Concludes("wrong", {open_(0): True, gem_in(0): True})])
     assert closure[open_(0)].value is False
     assert closure.assignment[gem_in(0)] is True
-    assert [str(found) for found in closure.contradictions] == ["rule wrong claims that open(0) is true; it is false"]
+    assert [str(contradiction) for contradiction in closure.contradictions] == [
+        "rule wrong claims that open(0) is true; it is false"
+    ]
 
     # Where two rules disagree, neither is believed, nor what follows.
     rules = [
@@ -144,7 +146,7 @@ def test_observations_go_before_rules_and_disputed_values_are_dropped() -> None:
     closure = Closure(grounded(CLOSED), rules)
     assert gem_in(0) not in closure
     assert gem_in(1) not in closure
-    assert {found.claim.name for found in closure.contradictions} == {"yes", "no"}
+    assert {contradiction.claim.name for contradiction in closure.contradictions} == {"yes", "no"}
 
 
 class Odd:

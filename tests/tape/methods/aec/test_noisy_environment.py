@@ -42,11 +42,11 @@ def test_only_what_comes_to_light_later_is_ever_wrong(seed: int, rate: float, op
 
 
 def test_a_flip_is_fixed_by_seed_and_name_and_whatever_happens_in_between() -> None:
-    one, two = begun(0.5, 7), begun(0.5, 7)
+    domain, two = begun(0.5, 7), begun(0.5, 7)
     for opened in range(9):
         two.ground(Seen("door", frozenset(NAMES[:opened])))
-    assert one.ground(ALL_OPEN) == two.ground(ALL_OPEN)
-    assert one.ground(ALL_OPEN) != DOMAIN.ground(ALL_OPEN)
+    assert domain.ground(ALL_OPEN) == two.ground(ALL_OPEN)
+    assert domain.ground(ALL_OPEN) != DOMAIN.ground(ALL_OPEN)
     others = [begun(0.5, seed).ground(ALL_OPEN) for seed in range(5)]
     assert any(other != others[0] for other in others)
 

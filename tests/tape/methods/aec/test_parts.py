@@ -96,11 +96,15 @@ def test_an_ensemble_counts_votes_and_asks_once_for_the_same_facts() -> None:
     facts = EpistemicState(episode, BoxDomain(2)).grounded
     predictor = EnsemblePredictor(episode.roles, 4, 0)
     asked = [gem_in(0), locked(1), gem_in(1)]
-    found = asyncio.run(predictor.predict(asked, facts))
-    assert [round(one.mu, 4) for one in found] == [round(2.5 / 4, 4), round(4.5 / 5, 4), round(1.5 / 4, 4)]
-    assert found[0].sigma == pytest.approx((0.625 * 0.375 / 4) ** 0.5)
+    estimates = asyncio.run(predictor.predict(asked, facts))
+    assert [round(estimate.mu, 4) for estimate in estimates] == [
+        round(2.5 / 4, 4),
+        round(4.5 / 5, 4),
+        round(1.5 / 4, 4),
+    ]
+    assert estimates[0].sigma == pytest.approx((0.625 * 0.375 / 4) ** 0.5)
     assert episode.roles.malformed == 1
-    assert asyncio.run(predictor.predict(asked[:2], facts)) == found[:2]
+    assert asyncio.run(predictor.predict(asked[:2], facts)) == estimates[:2]
     assert len(model.requests) == 2
     assert {request.role for request in model.requests} == {"predict"}
     assert {request.n for request in model.requests} == {4}

@@ -98,9 +98,9 @@ FOUND = Seen((True, False, False), (False, None, None), (True, None, None))
     ],
 )  # fmt: skip
 def test_witnesses(domain: type[BoxDomain], seen: Seen, actions: list[str], left: dict[str, int], witness: str) -> None:
-    one = domain(BOXES)
-    costs = [Resources({"seconds": None}) if "seconds" in left else one.cost(None, action) for action in actions]
-    verdict = verifier(one).verify(actions, costs, grounded(seen), left)
+    box_domain = domain(BOXES)
+    costs = [Resources({"seconds": None}) if "seconds" in left else box_domain.cost(None, action) for action in actions]
+    verdict = verifier(box_domain).verify(actions, costs, grounded(seen), left)
     assert not verdict.accepted
     assert witness in map(str, verdict.witnesses)
     assert verdict.open is ("no grounded fact" in witness and not verdict.contradicted)
@@ -177,6 +177,6 @@ def test_a_verdict_depends_on_the_facts_alone(world: World, past: list[str], pla
     for i in range(len(past) + 1):
         store.observe(after(past[:i], *world)[0], Evidence("query", i, "x"))
     known: list[Grounded] = [grounded(seen), store.snapshot()]
-    one, other = (verifier().verify(plan, [], facts, {}) for facts in known)
-    assert (one.accepted, one.witnesses) == (other.accepted, other.witnesses)
+    verdict, other = (verifier().verify(plan, [], facts, {}) for facts in known)
+    assert (verdict.accepted, verdict.witnesses) == (other.accepted, other.witnesses)
     assert known[0].digest == known[1].digest

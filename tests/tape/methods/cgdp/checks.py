@@ -35,7 +35,7 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
         match event:
             case RetrievedEvent():
                 rounds, fired = rounds + 1, False
-                signals = signalling.after(event.query, [one.id for one in event.passages])
+                signals = signalling.after(event.query, [passage.id for passage in event.passages])
             case BeliefEvent():
                 yield from _believed(event, belief)
                 belief = event
@@ -102,11 +102,11 @@ def quoted(events: Iterable[Event]) -> tuple[list[tuple[int, str]], int]:
         Pairs of a round and a finding, and how many facts were looked up.
     """
     passages: dict[str, Passage] = {}
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     checked: set[Fact] = set()
     for event in events:
         if isinstance(event, RetrievedEvent):
-            passages |= {one.id: Passage(one.id, one.title, one.text) for one in event.passages}
+            passages |= {passage.id: Passage(passage.id, passage.title, passage.text) for passage in event.passages}
         elif isinstance(event, BeliefEvent):
             facts = {Fact(**held.model_dump()) for held in event.facts} - checked
             checked |= facts
@@ -117,5 +117,5 @@ def quoted(events: Iterable[Event]) -> tuple[list[tuple[int, str]], int]:
                 elif fact.judged == "deterministic" and fact.text != fact.quote:
                     what = f"{fact.text!r} is recorded as the quote {fact.quote!r}"
                 if what:
-                    found[what] = event.round
-    return [(found[what], what) for what in sorted(found)], len(checked)
+                    numbers[what] = event.round
+    return [(numbers[what], what) for what in sorted(numbers)], len(checked)

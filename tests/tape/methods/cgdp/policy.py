@@ -55,8 +55,8 @@ class Policy:
             return rng.choice(["", "{", "null", "[1]", '{"move": 3}', "EVIL", '{"findings": "all"}'])
         assert not isinstance(request.prompt, str)
         asked = request.prompt[-1].content
-        found = [Passage(one["id"], one["title"], one["text"]) for one in _LINE.finditer(asked)]
-        return str(getattr(self, "_" + request.role)(asked, found))
+        passages = [Passage(match["id"], match["title"], match["text"]) for match in _LINE.finditer(asked)]
+        return str(getattr(self, "_" + request.role)(asked, passages))
 
     def _words(self, text: str) -> str:
         words = re.findall(r"\w+", text)
@@ -66,18 +66,18 @@ class Policy:
         move = "answer" if self._rng.random() < self._stopping else "search"
         return json.dumps({"thought": "So far.", "move": move, "text": self._words(asked)})
 
-    def _think(self, asked: str, found: list[Passage]) -> str:
+    def _think(self, asked: str, passages: list[Passage]) -> str:
         done = self._rng.random() < self._stopping
-        sentence = found[0].text.split(". ")[0] if found else self._words(asked)
+        sentence = passages[0].text.split(". ")[0] if passages else self._words(asked)
         return json.dumps({"sentence": sentence[:200], "found": done})
 
-    def _extract(self, asked: str, found: list[Passage]) -> str:
+    def _extract(self, asked: str, passages: list[Passage]) -> str:
         structured = "numbers of the open questions" in asked or "Open questions:" in asked
         findings = []
-        for passage in found[-3:]:
+        for passage in passages[-3:]:
             quote = "No passage has this." if self._rng.random() < self._lying else passage.text.split(". ")[0]
-            one: dict[str, object] = {"source": int(passage.id), "quote": quote}
-            findings.append(one if structured else {**one, "note": f"note on {passage.title}"})
+            values: dict[str, object] = {"source": int(passage.id), "quote": quote}
+            findings.append(values if structured else {**values, "note": f"note on {passage.title}"})
         if structured:
             answered = [1] if self._rng.random() < 0.3 else []
             asks = [f"What about {self._words(asked)}?"]
@@ -103,8 +103,8 @@ def fixed_answers(request: Any, _: int = 0) -> str:
     """The same answers whatever is shown, except that the first sentence shown is quoted."""
     asked = request.prompt[-1].content
     if request.role == "extract":
-        found = re.search(r"^\[(\d)\] [^:]*: (.*?)\.", asked, re.MULTILINE)
-        quotes = [{"source": int(found[1]), "quote": found[2]}] if found else []
+        match = re.search(r"^\[(\d)\] [^:]*: (.*?)\.", asked, re.MULTILINE)
+        quotes = [{"source": int(match[1]), "quote": match[2]}] if match else []
         return json.dumps({"findings": quotes, "answered": [], "ask_next": []})
     return {"query": '{"thought": "", "move": "search", "text": "mayor of Tarn Bo"}', "answer": OTTO}[request.role]
 

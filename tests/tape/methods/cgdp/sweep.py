@@ -67,7 +67,7 @@ def check_trace(trace: Path) -> None:
     passages: dict[str, Passage] = {}
     for event in read_trace(trace):
         if isinstance(event, RetrievedEvent):
-            passages |= {one.id: Passage(one.id, one.title, one.text) for one in event.passages}
+            passages |= {passage.id: Passage(passage.id, passage.title, passage.text) for passage in event.passages}
         if isinstance(event, BeliefEvent):
             assert all(verified(Fact(**held.model_dump()), passages) for held in event.facts)
             assert len(event.facts) + len(event.questions) <= 4

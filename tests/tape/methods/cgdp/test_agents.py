@@ -100,7 +100,7 @@ def test_lobotomized_prompts_do_not_depend_on_earlier_observations(agent: type[S
 
 def test_an_extraction_that_cannot_be_read_leaves_the_belief_unchanged(tmp_path: Path) -> None:
     result = play(CgdpAgent, but(extract="no JSON"), tmp_path / "t.jsonl", rounds=2)
-    assert [(one.facts, one.questions) for one in of(BeliefEvent, tmp_path / "t.jsonl")] == [([], [QUESTION])] * 2
+    assert [(event.facts, event.questions) for event in of(BeliefEvent, tmp_path / "t.jsonl")] == [([], [QUESTION])] * 2
     assert result.malformed == 2
 
 
@@ -112,7 +112,9 @@ def test_instructions_in_passages_change_no_control_flow(tmp_path: Path) -> None
         file = tmp_path / f"{len(traces)}.jsonl"
         passages = (*PASSAGES[:2], Passage("p3", "Bo", text))
         result = play(CgdpAgent, ScriptedLM(fixed_answers), file, env=environment(passages))
-        flow = [(one.type, getattr(one, "query", "")) for one in read_trace(file) if not isinstance(one, BeliefEvent)]
+        flow = [
+            (item.type, getattr(item, "query", "")) for item in read_trace(file) if not isinstance(item, BeliefEvent)
+        ]
         traces.append((flow, result.answer, result.end_state))
         sent = [event.asked for event in of(GeneratedEvent, file) if event.role == "extract"]
         assert all(asked.count("</found>") == asked.count("<found>") for asked in sent)
@@ -164,7 +166,7 @@ def test_aec_answers_from_aligned_facts_and_quotes_alone(tmp_path: Path) -> None
         if request.role != "extract":
             return fixed_answers(request)
         shown = re.findall(r"^\[(\d)\] (\w+)", request.prompt[-1].content, re.MULTILINE)
-        number = {title: int(one) for one, title in shown}
+        number = {title: int(item) for item, title in shown}
         findings = [
             {"source": number["Ada"], "quote": "Ada was born in Tarn.", "note": "SHE IS FROM TARN"},
             {"source": number["Weil"], "quote": "The mayor of Weil is Ina Voss.", "note": "INA"},
@@ -173,7 +175,7 @@ def test_aec_answers_from_aligned_facts_and_quotes_alone(tmp_path: Path) -> None
 
     file, env = tmp_path / "trace.jsonl", environment(depths=(5,))
     play(CgdpAgent, ScriptedLM(script), file, memory="freeform", verify="aec", rounds=1, env=env)
-    [asked] = [one.asked for one in of(GeneratedEvent, file) if one.role == "answer"]
+    [asked] = [event.asked for event in of(GeneratedEvent, file) if event.role == "answer"]
     assert "Ada was born in Tarn." in asked
     assert "SHE IS FROM" not in asked
     assert "Weil" not in asked
@@ -257,14 +259,14 @@ def test_without_a_window_a_budget_that_ends_the_search_still_answers(agent: typ
 def test_the_first_open_question_survives_curation(tmp_path: Path) -> None:
     def script(request: Any, _: int) -> str:
         if request.role == "extract":
-            found = re.findall(r"^\[(\d)\] [^:]*: (.*?)\.", request.prompt[-1].content, re.MULTILINE)
-            findings = [{"source": int(source), "quote": quote} for source, quote in found[:4]]
+            matches = re.findall(r"^\[(\d)\] [^:]*: (.*?)\.", request.prompt[-1].content, re.MULTILINE)
+            findings = [{"source": int(source), "quote": quote} for source, quote in matches[:4]]
             return json.dumps({"findings": findings, "answered": [], "ask_next": []})
         return '{"items": [1, 2]}' if request.role == "curate" else fixed_answers(request)
 
     env, file = environment(depths=(5,)), tmp_path / "trace.jsonl"
     play(CgdpAgent, ScriptedLM(script), file, env=env, k_trigger=2, k_target=2, rounds=3)
-    assert [one.questions for one in of(BeliefEvent, file)] == [[QUESTION]] * 3
+    assert [event.questions for event in of(BeliefEvent, file)] == [[QUESTION]] * 3
 
 
 @pytest.mark.parametrize("window", [160, 220])
@@ -277,13 +279,13 @@ def test_resolved_predicates_do_not_displace_facts(tmp_path: Path, window: int, 
             return f"search town{next(searched)} ; "
         if request.role == "extract":  # points to a sentence, resolves what is open, and asks for something long
             prompt = str(request.prompt)
-            found = re.search(r"\bs\d+\b", prompt[prompt.rindex("new:") :])
+            match = re.search(r"\bs\d+\b", prompt[prompt.rindex("new:") :])
             begun = re.search(r"open:(.*?)(?:done:|new:)", prompt)
-            assert found is not None
+            assert match is not None
             tags = re.findall(r"\bs\d+\b", begun[1])[:1] if begun else []
             which = ("first", "second", "third", "next", "other")[next(asked) % 5]
             more = f"ask who is the person that founded the town after the {which} one"
-            return f"{found[0]} ; {' '.join(tags)} ; {more} ; "
+            return f"{match[0]} ; {' '.join(tags)} ; {more} ; "
         return "s1 ; " if request.role == "curate" else "town ; "
 
     towns = tuple(Passage(f"p{i}", f"Town{i}", f"Town{i} was founded by Person{i}. It is nice.") for i in range(5))
@@ -293,8 +295,8 @@ def test_resolved_predicates_do_not_displace_facts(tmp_path: Path, window: int, 
     play(CgdpAgent, model, file, env=env, context_tokens=window, belief_tokens=belief_tokens, rounds=5)
     beliefs = of(BeliefEvent, file)
     assert len(beliefs) == 5, "a dropped question does not count as resolved"
-    assert all(one.facts and one.questions for one in beliefs)
-    assert all(one.tokens <= (belief_tokens or window) for one in beliefs)
+    assert all(belief.facts and belief.questions for belief in beliefs)
+    assert all(belief.tokens <= (belief_tokens or window) for belief in beliefs)
     assert longest(model) <= window
 
 

@@ -41,24 +41,24 @@ def test_what_is_not_in_its_source_is_refused() -> None:
     }
     update = updated(EMPTY, PASSAGES, Extracted(tuple(wrong)))
     assert update.belief.facts == ()
-    assert all(part in one.reason for one, part in zip(update.refused, wrong.values(), strict=True))
+    assert all(part in claim.reason for claim, part in zip(update.refused, wrong.values(), strict=True))
 
 
 def test_nothing_is_resolved_without_a_fact_and_nothing_is_noted_twice() -> None:
     assert updated(EMPTY, PASSAGES, Extracted(resolved=(0, 1))).belief == EMPTY
-    found = Extracted((Finding("p1", "Ada was born in Tarn."),), questions=("Who is the mayor of Tarn?", "New?"))
-    once = updated(EMPTY, PASSAGES, found).belief
-    twice = updated(once, PASSAGES, found)
+    result = Extracted((Finding("p1", "Ada was born in Tarn."),), questions=("Who is the mayor of Tarn?", "New?"))
+    once = updated(EMPTY, PASSAGES, result).belief
+    twice = updated(once, PASSAGES, result)
     assert once.questions == ("New?", *EMPTY.questions)
     assert twice.belief == once
-    assert [one.reason for one in twice.refused] == ["known already"]
+    assert [claim.reason for claim in twice.refused] == ["known already"]
 
 
 def test_equal_words_of_two_people_are_two_facts() -> None:
     turns = [Passage(f"D1:{number}", name, "I play the flute.") for number, name in enumerate(("Bo", "Ada", "Ada"))]
     update = updated(EMPTY, turns, Extracted(tuple(Finding(turn.id, turn.text) for turn in turns)))
     assert [fact.subject for fact in update.added] == ["Bo", "Ada"]
-    assert [one.reason for one in update.refused] == ["known already"]
+    assert [claim.reason for claim in update.refused] == ["known already"]
 
 
 QUOTES = st.sampled_from([p.text for p in PASSAGES] + PASSAGES[0].text.split()) | st.text()

@@ -32,8 +32,8 @@ def random_trace(rng: random.Random, rounds: int) -> Trace:
 
 def reference_signals(trace: Trace, i: int, recent: int = 3) -> tuple[float, float]:
     """J and UPR of round i, from the history up to it."""
-    query, found = trace[i]
-    distinct = set(found)
+    query, texts = trace[i]
+    distinct = set(texts)
     if i == 0:
         return 0.0, 1.0 if distinct else 0.0
     own = set(re.findall(r"[a-z0-9]+", query.lower()))
@@ -41,8 +41,8 @@ def reference_signals(trace: Trace, i: int, recent: int = 3) -> tuple[float, flo
     for earlier, _ in trace[max(0, i - recent) : i]:
         other = set(re.findall(r"[a-z0-9]+", earlier.lower()))
         overlaps.append(len(own & other) / len(own | other))
-    seen = {one for _, ids in trace[:i] for one in ids}
-    return max(overlaps), (len([one for one in distinct if one not in seen]) / len(distinct) if distinct else 0.0)
+    seen = {identifier for _, ids in trace[:i] for identifier in ids}
+    return max(overlaps), (len([name for name in distinct if name not in seen]) / len(distinct) if distinct else 0.0)
 
 
 def reference_fires(trace: Trace, name: str) -> int | None:
@@ -62,8 +62,8 @@ def reference_fires(trace: Trace, name: str) -> int | None:
 
 def fires(trace: Trace, configuration: GateConfiguration) -> int | None:
     signalling, gate = Signalling(), StagnationGate(configuration)
-    for number, (query, found) in enumerate(trace, 1):
-        if gate.fires(signalling.after(query, found)):
+    for number, (query, texts) in enumerate(trace, 1):
+        if gate.fires(signalling.after(query, texts)):
             return number
     return None
 
@@ -97,12 +97,12 @@ TRACES = st.integers(0, 10**9).map(lambda seed: random_trace(random.Random(seed)
 @given(TRACES, st.permutations(IDS))
 def test_signals_are_shares_and_renaming_passages_changes_nothing(trace: Trace, renamed: Sequence[str]) -> None:
     names = dict(zip(IDS, renamed, strict=True))
-    one, other = Signalling(), Signalling()
-    for query, found in trace:
-        signals = one.after(query, found)
+    item, other = Signalling(), Signalling()
+    for query, texts in trace:
+        signals = item.after(query, texts)
         assert 0 <= signals.upr <= 1
         assert 0 <= signals.jaccard <= 1
-        assert other.after(query, [names[each] for each in found]) == signals
+        assert other.after(query, [names[each] for each in texts]) == signals
 
 
 @pytest.mark.parametrize(("recent", "expected"), [(1, 0.0), (2, 1.0)])
@@ -135,10 +135,10 @@ def trace(
     answer: str,
     gold: str = "Otto Lind",
     *,
-    found: str = "Ada was born in Tarn. Otto Lind is its mayor.",
+    name: str = "Ada was born in Tarn. Otto Lind is its mayor.",
     shown: str = "",
 ) -> list[Event]:
-    passages, part = [ShownSource(id="p1", title="Ada", text=found)], PromptPart(role="user", content=shown)
+    passages, part = [ShownSource(id="p1", title="Ada", text=name)], PromptPart(role="user", content=shown)
     end = {"round": len(queries), "reason": "", "aligned": None, "gold_answers": [gold], "gold_sources": ["p1"]}
     return [
         StartedEvent(config={}, budget={}, task=QUESTION, seed=0),

@@ -41,9 +41,9 @@ MAYOR = "Who is the mayor of Tarn?"
     ],
 )
 def test_a_quote_has_to_answer(predicate: str, said: str, why: str) -> None:
-    found = unanswered(predicate, [fact("Tarn" if "Tarn" in predicate else "Ada", said)])
-    assert why in found
-    assert bool(why) == bool(found)
+    name = unanswered(predicate, [fact("Tarn" if "Tarn" in predicate else "Ada", said)])
+    assert why in name
+    assert bool(why) == bool(name)
 
 
 def test_facts_answer_together_and_with_what_is_resolved_and_what_stands_beside() -> None:
@@ -72,15 +72,15 @@ def test_a_predicate_stays_open_until_its_quote_answers_it(
     tmp_path: Path, persist: bool, quote: str, verdict: str, resolved: bool
 ) -> None:
     passages = [Passage("p1", "Tarn", WHOLE), *(Passage(f"q{i}", "Weil", "It lies by a lake.") for i in range(9))]
-    found = {"findings": [{"source": 1, "quote": quote}], "answered": [1], "ask_next": []}
-    model, trace = but(extract=json.dumps(found), entail=verdict), tmp_path / "t.jsonl"
+    mapping = {"findings": [{"source": 1, "quote": quote}], "answered": [1], "ask_next": []}
+    model, trace = but(extract=json.dumps(mapping), entail=verdict), tmp_path / "t.jsonl"
     play(CgdpAgent, model, trace, env=environment(passages, MAYOR), persist=persist)
     first = of(BeliefEvent, trace)[0]
     assert (first.resolved, first.questions) == (([MAYOR], []) if resolved else ([], [MAYOR]))
     assert (len(of(RetrievedEvent, trace)) == 1) == resolved
     asked = sum(request.role == "entail" for request in model.requests)
     assert (asked > 0) == (persist and quote == WHOLE)
-    assert [one.quote for one in first.refused] == ([] if resolved else [MAYOR])
+    assert [item.quote for item in first.refused] == ([] if resolved else [MAYOR])
 
 
 def test_queries_widen_and_none_is_made_twice(tmp_path: Path) -> None:

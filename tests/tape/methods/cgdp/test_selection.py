@@ -118,11 +118,11 @@ def least_for_depth_5(played: Played, **given: Any) -> int:
 
 
 def test_a_bare_question_leaves_budget_for_the_usual_number_of_searches(played: Played) -> None:
-    one, three = (least_for_depth_5(played, sub_questions=(), hops=hops, rounds=5) for hops in (1, 3))
+    least, three = (least_for_depth_5(played, sub_questions=(), hops=hops, rounds=5) for hops in (1, 3))
     search, chosen = played(sub_questions=(), hops=3)
     round_ = search.prices.expected(search.options[2])["tokens"]
     assert round_ is not None
-    assert three - one >= 2 * round_ - 60  # beside growth; the expected tokens change with what was written
+    assert three - least >= 2 * round_ - 60  # beside growth; the expected tokens change with what was written
     assert {selected.target for selected in chosen} == {QUESTION}
 
 

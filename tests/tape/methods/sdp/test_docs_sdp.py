@@ -30,8 +30,8 @@ def test_every_setting_has_the_default_of_the_table() -> None:
 
 
 def test_the_caps_are_the_adapters() -> None:
-    found = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE, re.M)
-    rows = {name: tuple(map(int, caps)) for name, *caps in found}
+    matches = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE, re.M)
+    rows = {name: tuple(map(int, caps)) for name, *caps in matches}
     for name, own in (("Sokoban", SOKOBAN), ("ALFWorld", ALFWORLD)):
         assert rows[name] == (own.attempts, own.replans, own.steps)
     assert rows["ScienceWorld"] == (30, 5, 500)

@@ -145,7 +145,7 @@ def predicates(*texts: str) -> str:
 def test_a_chain_ends_with_the_goal_and_a_later_sample_may_be_readable() -> None:
     used, model = tools("no", predicates("the door is open", " ", "the lamp is lit "), temperature=0.5)
     chain = asyncio.run(LmPropose(PROMPTS, used).propose(STATE))
-    assert [found.text for found in chain] == ["the door is open", "the lamp is lit", "won"]
+    assert [result.text for result in chain] == ["the door is open", "the lamp is lit", "won"]
     assert chain[-1] is GOAL
     assert "room: hall" in model.requests[0].prompt[-1].content  # type: ignore[union-attr]
 
@@ -161,8 +161,8 @@ def test_no_chain_where_none_can_be_read(answer: str, temperature: float, asked:
 
 def test_an_action_that_cannot_be_read_is_a_failed_attempt() -> None:
     used, _ = tools("I would open the door")
-    found = asyncio.run(LmRealize(PROMPTS, used).realize(MarkovState(STATE, (SAID, GOAL))))
-    assert (found.action, found.counts_if_none, used.roles.malformed) == (None, True, 1)
+    realized = asyncio.run(LmRealize(PROMPTS, used).realize(MarkovState(STATE, (SAID, GOAL))))
+    assert (realized.action, realized.counts_if_none, used.roles.malformed) == (None, True, 1)
 
 
 def test_attempts_are_shown_to_realize_and_the_history_to_replan() -> None:
@@ -181,12 +181,12 @@ def test_attempts_are_shown_to_realize_and_the_history_to_replan() -> None:
 
 @pytest.mark.parametrize("most", range(0, 200, 10))
 def test_retries_keep_the_budget(most: int) -> None:
-    ledger, found = Ledger(Budget({"tokens": most})), None
+    ledger, targets = Ledger(Budget({"tokens": most})), None
     used, model = tools("no chain", ledger=ledger, temperature=0.5)
     with suppress(BudgetExceededError):
-        found = asyncio.run(LmPropose(PROMPTS, used).propose(STATE))
+        targets = asyncio.run(LmPropose(PROMPTS, used).propose(STATE))
     assert (ledger.used["tokens"] or 0) <= most
-    assert found == (() if len(model.requests) == SAMPLES else None)
+    assert targets == (() if len(model.requests) == SAMPLES else None)
 
 
 def test_an_unreadable_world_of_words_keeps_to_algorithm_1() -> None:

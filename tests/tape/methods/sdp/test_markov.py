@@ -81,12 +81,12 @@ def everything(env: Any, model: LanguageModel, prefix: Sequence[str], act: str, 
         sample = SampleChain(domain, adapter, LmProposer(episode.roles, 0.7), LmWorldModel(episode.roles), tools.seed)
         proposed = await sample.propose(state)
         failed = (Attempt(proposed[0], act, "nothing has changed"),)
-        found: list[Any] = [state, proposed, await sample.replan(MarkovState(state, proposed, failed), failed)]
+        values: list[Any] = [state, proposed, await sample.replan(MarkovState(state, proposed, failed), failed)]
         for invents in (True, False):
             realize = WritingRealize(domain, actor, tools.seed, invents=invents)
-            found += [await realize.realize(MarkovState(state, proposed, attempts)) for attempts in ((), failed)]
+            values += [await realize.realize(MarkovState(state, proposed, attempts)) for attempts in ((), failed)]
         outcome = Outcome(episode.state, act, Observation("as it was"), episode.state)
-        return [*found, await adapter.validator(tools).validate(proposed, outcome)]
+        return [*values, await adapter.validator(tools).validate(proposed, outcome)]
 
     return asyncio.run(run())
 
@@ -132,9 +132,9 @@ def test_operators_of_a_language_model_do_not_see_the_prefix(temperature: float)
         failed = (Attempt(chain_[0], "R", "no"), Attempt(chain_[0], None, "unreadable"))
         at = MarkovState(state, chain_, failed)
         outcome = Outcome(episode.state, "R", Observation("a box moves"), episode.state)
-        found = [chain_, await realize.realize(MarkovState(state, chain_)), await realize.realize(at)]
-        found += [await propose.replan(at, failed), await LmValidate(prompts, tools).validate(chain_, outcome)]
-        return [*found, [(request.prompt, request.seed) for request in model.requests]]
+        result = [chain_, await realize.realize(MarkovState(state, chain_)), await realize.realize(at)]
+        result += [await propose.replan(at, failed), await LmValidate(prompts, tools).validate(chain_, outcome)]
+        return [*result, [(request.prompt, request.seed) for request in model.requests]]
 
     outputs = [asyncio.run(run(prefix)) for prefix in PREFIXES]
     same(outputs)

@@ -79,10 +79,10 @@ def test_a_result_whose_number_is_taken_is_given_up() -> None:
 
 def test_validation_looks_at_no_words() -> None:
     """The state alone decides, whatever the observation says."""
-    found = domain()
+    tool_domain = domain()
     start, made = ToolState(), call("add", a=1, b=2)
-    chain = ToolAdapter(found).along([start, start.with_call(made)], [made.text])
+    chain = ToolAdapter(tool_domain).along([start, start.with_call(made)], [made.text])
     for state, k in ((start.with_call(made, "3"), 1), (start.with_failure(made, "no"), 0)):
         outcome = Outcome(start, made.text, Observation("#1 add(a=1, b=2) = 3"), state)
-        verdict = asyncio.run(ToolValidate(found).validate(chain, outcome))
+        verdict = asyncio.run(ToolValidate(tool_domain).validate(chain, outcome))
         assert (verdict.k, len(verdict.checks)) == (k, k + 1)

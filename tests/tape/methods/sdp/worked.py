@@ -30,12 +30,12 @@ def check(text: str, holds: bool, how: How = "deterministic", truth: bool | None
 def move(
     step: int, failed: int, before: Sequence[str], action: str, judged: Sequence[Judged], *, counts: bool = True
 ) -> Move:
-    after = [*before, *(one.target.text for one in judged if one.check.holds)]
+    after = [*before, *(item.target.text for item in judged if item.check.holds)]
     return Move(
         step=step, failed=failed,
         before=RecordedState(certified=list(before), fields={"step": step - 1}, node=f"n{step - 1}"),
-        action=action, text="", k=sum(one.check.holds for one in judged), judged=list(judged),
-        reason="" if all(one.check.holds for one in judged) else "it is not so", counts=counts, completed=False,
+        action=action, text="", k=sum(item.check.holds for item in judged), judged=list(judged),
+        reason="" if all(item.check.holds for item in judged) else "it is not so", counts=counts, completed=False,
         after=RecordedState(certified=after, fields={"step": step}, node=f"n{step}"),
     )  # fmt: skip
 
@@ -65,6 +65,6 @@ WORKED = CertifiedTrajectory(
     ending=EpisodeEnding(
         why="step_cap", certified=4, planned=5, goal_certified=False, rejected=4, replans=1,
         caps=CapsRecord(attempts=2, replans=3, steps=8), end_state="failure", success=False,
-        actions=[one.action or "" for one in MOVES], measures={"score": 0.8}, forced=False,
+        actions=[item.action or "" for item in MOVES], measures={"score": 0.8}, forced=False,
     ),
 ).sealed()  # fmt: skip

@@ -108,10 +108,10 @@ def graph_of(trace: Path) -> dict[str, Any]:
 
 
 def test_equal_states_are_one_node_whatever_has_led_to_them(tmp_path: Path) -> None:
-    one: Calls = [("put", {"fruit": "figs"}), ("put", {"fruit": "pears"}), ("total", {})]
-    other: Calls = [one[1], one[0], one[2]]
+    calls: Calls = [("put", {"fruit": "figs"}), ("put", {"fruit": "pears"}), ("total", {})]
+    other: Calls = [calls[1], calls[0], calls[2]]
     counter = Counter()
-    result = run(model(one, other), counter.tools(), PythonObject[dict[str, int]]({}), trace=tmp_path / "t.jsonl")
+    result = run(model(calls, other), counter.tools(), PythonObject[dict[str, int]]({}), trace=tmp_path / "t.jsonl")
     assert (result.answer, result.mismatches) == (2, 0)
     # The start, figs or pears, both, the total, the answer.
     assert len(graph_of(tmp_path / "t.jsonl")["nodes"]) == 6
@@ -274,9 +274,9 @@ def test_a_wrong_declaration_is_found_after_a_call_that_failed() -> None:
     @tool(state={"n": "read"}, usd=0)
     def peek(n: list[int], at: int) -> int:
         """Look, and count; but nothing where it fails."""
-        found = n[at]
+        index = n[at]
         n[0] += 1
-        return found
+        return index
 
     result = run(model([("peek", {"at": 5})], [("peek", {"at": 0})]), [peek], PythonObject([0]))
     assert "peek has changed 'n'" in result.detail

@@ -222,8 +222,8 @@ def test_declarations_that_contradict_each_other() -> None:
 def friends(count: int) -> list[Any]:
     """Everybody is the friend of everybody."""
     people: list[dict[str, Any]] = [{"name": number} for number in range(count)]
-    for one in people:
-        one["friends"] = people
+    for person in people:
+        person["friends"] = people
     return people
 
 
@@ -277,10 +277,10 @@ def test_what_differs_has_another_key(one: Any, other: Any) -> None:
 
 
 def test_an_attribute_that_is_no_field_counts() -> None:
-    one, other = One(1), One(1)
+    item, other = One(1), One(1)
     other.more = 7
-    assert PythonObject(one).key() != PythonObject(other).key()
-    assert [*PythonObject(one).difference(PythonObject(other))] == ["more: 1 -> 7"]
+    assert PythonObject(item).key() != PythonObject(other).key()
+    assert [*PythonObject(item).difference(PythonObject(other))] == ["more: 1 -> 7"]
 
 
 def test_objects_that_hold_each_other_are_written_once() -> None:
@@ -301,22 +301,22 @@ def shop(path: Path) -> sqlite3.Connection:
 def test_a_connection_may_have_its_own_rows_and_no_open_transaction(tmp_path: Path) -> None:
     connection = shop(tmp_path / "a.sqlite")
     connection.row_factory = sqlite3.Row
-    one = SQLite(connection)
-    copied = one.copy()
+    database = SQLite(connection)
+    copied = database.copy()
     assert copied.value.execute("select a from t").fetchone()["a"] == 1
     copied.value.execute("delete from t where a = 1")
-    assert [*one.difference(copied)] == ["t: 1 row gone", "  '(1,)'"]
+    assert [*database.difference(copied)] == ["t: 1 row gone", "  '(1,)'"]
     connection.execute("insert into t values (5)")
     with pytest.raises(CopyError, match="a transaction that is not committed"):
-        one.copy()
+        database.copy()
     connection.rollback()
-    assert one.copy().key() == one.key()
+    assert database.copy().key() == database.key()
     with pytest.raises(CopyError, match="belongs to one thread"):
         SQLite(sqlite3.connect(tmp_path / "a.sqlite"))
     connection.execute("insert into t values (cast(x'ff' as text))")
     connection.commit()
     with pytest.raises(CopyError, match="the database cannot be read"):
-        one.key()
+        database.key()
 
 
 def test_rules_on_foreign_keys_are_those_of_the_connection(tmp_path: Path) -> None:

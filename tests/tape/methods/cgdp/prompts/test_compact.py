@@ -131,7 +131,12 @@ def test_renaming_passages_changes_no_prompt(view: View, new: tuple[Passage, ...
     def renamed(shown: tuple[Passage, ...]) -> tuple[Passage, ...]:
         return tuple(replace(passage, id=f"other-{passage.id}") for passage in shown)
 
-    other = replace(view, rounds=tuple(replace(one, passages=renamed(one.passages)) for one in view.rounds))
+    other = replace(
+        view,
+        rounds=tuple(
+            replace(planning_round, passages=renamed(planning_round.passages)) for planning_round in view.rounds
+        ),
+    )
     assert FORM.extract_request(other, renamed(new)) == FORM.extract_request(view, new)
 
 
@@ -139,8 +144,12 @@ def test_renaming_passages_changes_no_prompt(view: View, new: tuple[Passage, ...
 @given(view=views, new=passages)
 def test_nothing_that_is_shown_is_lost(view: View, new: tuple[Passage, ...]) -> None:
     page = page_of(view, new)
-    shown = [view.question, *view.notes, *(one.title for one in new), *(one.text for one in new)]
-    shown += [text for one in view.rounds for text in (one.query, one.thought, *(p.text for p in one.passages))]
+    shown = [view.question, *view.notes, *(passage.title for passage in new), *(passage.text for passage in new)]
+    shown += [
+        text
+        for planning_round in view.rounds
+        for text in (planning_round.query, planning_round.thought, *(p.text for p in planning_round.passages))
+    ]
     assert all(page.tokens(text) is not None for text in shown)
 
 
@@ -177,9 +186,12 @@ def test_moves_thoughts_and_rankings_are_read_as_the_view_has_them() -> None:
 
 def test_findings_are_sentences_and_open_questions_are_resolved_by_their_tags() -> None:
     asked = FORM.extract_request(KNOWING, (ADA, TARN))
-    found = FORM.read_extract(KNOWING, (ADA, TARN), written(asked, "s6 s4 s6 ; s2 s3 ; ask born e4 ; "))
-    assert found.findings == (Finding("p2", "The mayor of Tarn is Otto Lind."), Finding("p1", "Ada was born in Tarn."))
-    assert (found.resolved, found.questions) == ((0, 1), ("born Otto Lind",))
+    extract = FORM.read_extract(KNOWING, (ADA, TARN), written(asked, "s6 s4 s6 ; s2 s3 ; ask born e4 ; "))
+    assert extract.findings == (
+        Finding("p2", "The mayor of Tarn is Otto Lind."),
+        Finding("p1", "Ada was born in Tarn."),
+    )
+    assert (extract.resolved, extract.questions) == ((0, 1), ("born Otto Lind",))
     nothing = FORM.read_extract(KNOWING, (ADA,), written(asked, "none ; ; "))
     assert (nothing.findings, nothing.resolved, nothing.questions) == ((), (), ())
     assert not re.fullmatch(pattern_of(asked), "s1 ; ; "), "a fact that is known is not new"
@@ -236,12 +248,12 @@ def test_whatever_a_constraint_admits_can_be_read_and_quotes_are_verbatim(
     def admitted(request: Request) -> str:
         return written(request, data.draw(st.from_regex(pattern_of(request), fullmatch=True)))
 
-    found = FORM.read_extract(view, new, admitted(FORM.extract_request(view, new)))
+    extract = FORM.read_extract(view, new, admitted(FORM.extract_request(view, new)))
     source = {passage.id: passage.text for passage in new}
-    assert all(finding.quote in source[finding.source] for finding in found.findings)
-    assert len(found.findings) <= MOST_FINDINGS
+    assert all(finding.quote in source[finding.source] for finding in extract.findings)
+    assert len(extract.findings) <= MOST_FINDINGS
     opened = () if view.belief is None else view.belief.questions
-    assert all(0 <= i < len(opened) for i in found.resolved)
+    assert all(0 <= i < len(opened) for i in extract.resolved)
     moves: tuple[MoveKind, ...] = ("search", "answer", "note") if view.notes else ("search", "answer")
     assert FORM.read_query(view, admitted(FORM.query_request(view, moves))).kind in moves
     assert FORM.read_think(view, admitted(FORM.think_request(view)))[0]
@@ -326,7 +338,7 @@ def test_a_corpus_in_unknown_words_is_unsupported() -> None:
 
 
 def test_names_code_and_too_few_words_are_no_sign_of_a_foreign_corpus() -> None:
-    named = [replace(one, text="Ada was born in Qarn and the mayor of Qarn is Zed Vool") for one in STRANGE]
-    code = [replace(one, title="pkg.mod.run") for one in STRANGE]
+    named = [replace(passage, text="Ada was born in Qarn and the mayor of Qarn is Zed Vool") for passage in STRANGE]
+    code = [replace(passage, title="pkg.mod.run") for passage in STRANGE]
     for passages in (named, code, STRANGE[:5]):
         FORM.require_readable(SearchEnvironment("Who?", bm25(passages), answers=["Zed Vool"]).domain)
