@@ -55,6 +55,7 @@ KEPT: Mapping[str, str] = {
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "gsm_hard_programs.json": "answers of a real model to public problems, problem by problem, measured once",
     "gsm_hard_ablations.json": "the same without parts of the agent, problem by problem, measured once",
+    "own_tools_ablations.json": "the shop without parts of the agent, question by question, measured once",
     "own_tools.json": "answers of a real model to questions over tools, question by question, measured once",
     anchors.FILE: "the chain of anchors; it says what was published, and when",
     "recorded.json": "figures of programmes that are gone or measured by hand, with date and commit",

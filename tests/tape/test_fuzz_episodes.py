@@ -71,7 +71,11 @@ NAMES = ("tape", "tape_all_step", "open_loop", "react", "plan_and_act", "plan_an
 NAMES += ("best_of_n_react", "best_of_n_plan_and_act")
 EVERYWHERE: Played = {name: (load("tape.agents", name), {}) for name in NAMES}
 EVERYWHERE["tape, free"] = (TAPE, {"execution": "free", "num_plans": 2})
-EVERYWHERE["tape, by the model"] = (TAPE, {"ablations": {"selector": "experiments.ablations.selectors:LmSelector"}})
+CHOOSING: Played = {
+    "tape, by the model": (TAPE, {"ablations": {"selector": "experiments.ablations.selectors:LmSelector"}})
+}
+"""These need a prompt format that asks which path is best."""
+
 SDP = load("tape.agents", "sdp")
 VERIFYING: Played = {"tape, verified": (TAPE, {"aec": True}), "sdp": (SDP, {})}
 VERIFYING["sdp, sampled"] = (SDP, {"sdp": {"chain": "sample"}})
@@ -81,9 +85,10 @@ ANSWERING: Played = {"react, answering at limits": (load("tape.agents", "react")
 """These need an environment that takes answers."""
 
 PAIRS = [(agent, environment) for environment in ENVIRONMENTS for agent in EVERYWHERE]
+PAIRS += [(agent, environment) for environment in ("sokoban", "tools", "gsm_hard") for agent in CHOOSING]
 PAIRS += [(agent, environment) for environment in ("sokoban", "alfworld") for agent in VERIFYING]
 PAIRS += [(agent, environment) for environment in ("tools", "question", "gsm_hard") for agent in ANSWERING]
-AGENTS = EVERYWHERE | VERIFYING | ANSWERING
+AGENTS = EVERYWHERE | CHOOSING | VERIFYING | ANSWERING
 
 
 class Babbling:

@@ -129,7 +129,7 @@ def test_a_budget_that_no_cost_names_is_refused_with_the_nearest_name(name: str,
 @pytest.mark.parametrize(
     ("names", "meant"),
     [
-        (("USD", "usd"), "usd"), (("usd", "Usd"), "usd"), (("minutes", "seconds"), "seconds"), (("Tokens",), "tokens"),
+        (("USD", "usd"), "usd"), (("usd", "Usd"), "usd"), (("hours", "seconds"), "seconds"), (("Tokens",), "tokens"),
         (("token",), "tokens"), (("gold", "Gold"), "Gold"), (("cents", "dollars"), "dollars"), (("Value",), "value"),
     ],
 )  # fmt: skip

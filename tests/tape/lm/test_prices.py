@@ -236,7 +236,7 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
     command += ["--out", str(out), "--prices", str(prices)]
     assert main([*command, "--run-budget", "usd=0.0001"]) == 3
     output = capsys.readouterr()
-    assert "the run's budget is exhausted: a model call (plan): usd of the run ledger: $0.1928 requested" in output.err
+    assert "the run's budget is exhausted: a model call (plan): $0.1928 do not fit into what run has left" in output.err
     assert "larger --run-budget" in output.err
     assert main([*command, "--run-budget", "usd=9"]) == 0
     assert "left for the run: $8.9" in capsys.readouterr().out
