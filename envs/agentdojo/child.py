@@ -148,12 +148,12 @@ class SuiteChild(Child):
         made = [self._runtime.FunctionCall(function=call["name"], args=dict(call["arguments"])) for call in calls]
         asked = (output, item.before, item.now)
         utility = item.user.utility_from_traces(*asked, made)
-        flags: dict[str, bool | None] = {"utility": item.user.utility(*asked) if utility is None else utility}
+        verdicts: dict[str, bool | None] = {"utility": item.user.utility(*asked) if utility is None else utility}
         if injection:
             task = item.suite.injection_tasks[injection]
             security = task.security_from_traces(*asked, made)
-            flags["attacked"] = bool(task.security(*asked) if security is None else security)
-        return {name: None if value is None else bool(value) for name, value in flags.items()}
+            verdicts["attacked"] = bool(task.security(*asked) if security is None else security)
+        return {name: None if value is None else bool(value) for name, value in verdicts.items()}
 
 
 def _plain(value: Any) -> Any:

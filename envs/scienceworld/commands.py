@@ -232,21 +232,21 @@ def _arrive(room: str, known: Assignment) -> Effects:
     """
     held = {words_of(p.args[0]) for p, value in known.items() if p.name in ("carries", "held") and value}
     held |= {words_of(f"{thing} in inventory") for thing in held}
-    flags: dict[Predicate, bool | None] = {Predicate("at", (room,)): True}
+    facts: dict[Predicate, bool | None] = {Predicate("at", (room,)): True}
     for predicate in known:
         name, args = predicate
         if name == "at" and args[0] != room:
-            flags[predicate] = False
+            facts[predicate] = False
         elif name == "reach":
-            flags.setdefault(predicate, True if args[0] in held and not CHANGES.search(args[0]) else None)
+            facts.setdefault(predicate, True if args[0] in held and not CHANGES.search(args[0]) else None)
         elif name == "door" or (name == "open" and args[0].startswith("door to ")):
-            flags.setdefault(predicate, None)
+            facts.setdefault(predicate, None)
         elif name == "stands" and args[1] == room and known[predicate]:
-            flags[Predicate("reach", (args[0],))] = True
+            facts[Predicate("reach", (args[0],))] = True
         elif name == "way" and args[0] == room:
-            flags[Predicate("open", (f"door to {args[1]}",))] = known[predicate]
-            flags[door(args[1])] = True
-    return flags
+            facts[Predicate("open", (f"door to {args[1]}",))] = known[predicate]
+            facts[door(args[1])] = True
+    return facts
 
 
 def _short(name: str) -> str:

@@ -306,8 +306,8 @@ def _true(predicate: Predicate, world: Mapping[str, Any], focused: tuple[str, ..
 
 
 def _all_agree(values: list[bool | None]) -> bool | None:
-    flags = set(values)
-    return flags.pop() if len(flags) == 1 else None
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -145,8 +145,8 @@ class SokobanPredicates(Predicates):
         return next((point for point in self._board if known.get(cell("player_at", point))), None)
 
     def _clearance(self, known: Assignment, player: Point) -> dict[Predicate, bool]:
-        flags = {clear(action): self._is_clear(known, player, action) for action in ACTIONS}
-        return {name: value for name, value in flags.items() if value is not None}
+        verdicts = {clear(action): self._is_clear(known, player, action) for action in ACTIONS}
+        return {name: value for name, value in verdicts.items() if value is not None}
 
     def _is_free(self, known: Assignment, point: Point) -> bool | None:
         """Floor without a box; None where that is unknown."""

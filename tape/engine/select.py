@@ -226,14 +226,14 @@ def unknown_step(episode: Episode, graph: PlanGraph, action: Action, votes: int,
 def log_selected(episode: Episode, selector: str, path: Path, problem: Mapping[str, Any]) -> None:
     """Log a selection; a path without edges stands for none."""
     start, solution = episode.key(episode.state), path.solution
-    flag = solution.has_path or bool(path.edges)
+    goes_on = solution.has_path or bool(path.edges)
     episode.trace.write(
         PathSelectedEvent(
             selector=selector,
             status=str(solution.status.value),
             partial=path.partial,
             actions=[*path.actions],
-            nodes=[start, *(edge.target for edge in path.edges)] if flag else [],
+            nodes=[start, *(edge.target for edge in path.edges)] if goes_on else [],
             objective=solution.objective,
             bound=solution.bound,
             consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),

@@ -57,7 +57,7 @@ def _row(record: RoleRecord) -> tuple[str, ...]:
     if not n:
         return (name, "0", *("-",) * 7, "failed" if record.failure else "not measured")
     low, high = record.interval
-    flag = verdict(record).good
+    good = verdict(record).good
     return (
         name,
         str(n),
@@ -68,7 +68,7 @@ def _row(record: RoleRecord) -> tuple[str, ...]:
         f"{record.prompt_tokens / n:.0f}",
         f"{record.completion_tokens / n:.0f}",
         f"{record.seconds / n:.2f}",
-        {True: "good enough", False: "not good enough", None: "too few cases"}[flag],
+        {True: "good enough", False: "not good enough", None: "too few cases"}[good],
     )
 
 

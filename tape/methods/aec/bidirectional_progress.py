@@ -13,8 +13,8 @@ from tape.protocols.predicates import Assignment, InferenceRule, Predicate
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
     """The label of a precondition: True (Sat), False (Viol) or None (Unk)."""
-    flag = known.get(predicate)
-    return None if flag is None else flag == value
+    truth = known.get(predicate)
+    return None if truth is None else truth == value
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,12 +89,12 @@ def is_trace(path: Path) -> bool:
         RunDirectoryError: There is nothing.
         ConfigError: It is the list of a run's episodes.
     """
-    flag = os.path.isfile(path)  # where a path can name nothing, this is no error
-    if flag and path.name == "episodes.jsonl":
+    is_file = os.path.isfile(path)  # where a path can name nothing, this is no error
+    if is_file and path.name == "episodes.jsonl":
         raise ConfigError(f"{path} lists the episodes of a run; name the folder that it is in")
     if not os.path.lexists(path):
         raise RunDirectoryError(f"{str(path)[:_LONGEST]} does not exist; name a run directory or a trace file")
-    return flag
+    return is_file
 
 
 def _run(path: Path) -> Source:

@@ -36,8 +36,8 @@ class IrcotAgent(SearchAgent):
             thought = await search.think()
             if thought is None:
                 return "the sentence could not be read"
-            query, flag = thought
+            query, ends = thought
             search.think_aloud(query)
-            if flag:
+            if ends:
                 return "a sentence has the answer"
         return f"all {self.most_rounds(search)} rounds are used"
