@@ -97,9 +97,9 @@ class BfclEnvironment(ToolEnvironment):
             for layout in self._formats:
                 layout.renew()
 
-    def _take(self, call: Call) -> None:
+    async def _take(self, call: Call) -> None:
         """End a turn: check it, and let the user speak again."""
-        super()._take(call)
+        await super()._take(call)
         self._wrong += self._wrong_now()
         self._checked.turn(self._world, self._world.take_results(), self._gold[self.turn])
         if self.turn + 1 == len(self._conversation.requests):

@@ -11,21 +11,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, TypeVar, Unpack, cast, overload
+from uuid import uuid4
 
 from tape.agents.at_once import AtOnce
 from tape.agents.configured import AgentBase
 from tape.agents.options import (
+    DepsT,
     Listener,
     Options,
     ResumeOptions,
     RunOptions,
+    TaskRunOptions,
     approver,
     in_callers_thread,
     listen,
     require_known,
 )
-from tape.agents.playing import account, play_to_end
+from tape.agents.playing import account, play_to_end, surroundings
 from tape.agents.progress import progress_line
 from tape.agents.record import TraceRecord, left_of
 from tape.agents.resume import Resumption
@@ -45,8 +48,10 @@ from tape.seeds import derive
 from tape.trace import StartedEvent, TraceWriter, hold
 from tape.waiting import run_sync
 
+M = TypeVar("M")
 
-class Agent(AgentBase, ABC):
+
+class Agent(AgentBase[DepsT, AnswerT], ABC):
     """An agent: plays episodes of any environment with any model.
 
     Args:
@@ -62,17 +67,30 @@ class Agent(AgentBase, ABC):
         UnknownNameError: There is no such model.
     """
 
-    def run(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeResult[AnswerT]:
+    @overload
+    def run(self, env: Environment[M], **options: Unpack[RunOptions]) -> EpisodeResult[M]: ...
+
+    @overload
+    def run(self, env: str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeResult[AnswerT | None]: ...
+
+    def run(self, env: Environment | str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeResult:
         """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
         options["approve"] = in_callers_thread(options.get("approve"))
-        return run_sync(self.arun(env, **options))
+        return run_sync(self.arun(cast("Any", env), **options))
 
-    async def arun(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeResult[AnswerT]:
+    @overload
+    async def arun(self, env: Environment[M], **options: Unpack[RunOptions]) -> EpisodeResult[M]: ...
+
+    @overload
+    async def arun(self, env: str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeResult[AnswerT | None]: ...
+
+    async def arun(self, env: Environment | str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeResult:
         """Play one episode.
 
         Args:
-            env: The environment; its own ``budget``, if it has one, is kept too.
-            options: See :class:`tape.agents.options.PlanOptions` and :class:`tape.agents.options.ApprovalOptions`.
+            env: The environment; its own ``budget``, if it has one, is kept too. Or a task in words, for an agent with
+                ``tools=``.
+            options: See :class:`tape.agents.options.TaskOptions` and :class:`tape.agents.options.ApprovalOptions`.
 
         Returns:
             The result; of an episode that a limit or a fault ended too.
@@ -84,11 +102,34 @@ class Agent(AgentBase, ABC):
             ApprovalError: ``approve`` or ``approve_when`` has failed; the action was not executed.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
-        require_known(options, RunOptions)
-        asked = approver(options.pop("approve", None), options.pop("approve_when", None), env)
-        return await self._played(env, Options(**cast("dict[str, Any]", options)), asked)
+        require_known(options, TaskRunOptions)
+        given = cast("dict[str, Any]", options)
+        approve, when = given.pop("approve", None), given.pop("approve_when", None)
+        played = await self.environment_of(env, given)
+        return await self._played(played, Options(**given), approver(approve, when, played))
 
-    def stream(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeStream[AnswerT]:
+    async def environment_of(self, env: Environment | str, options: dict[str, Any]) -> Environment:
+        """The environment of a run; of a task in words it is made, and its options are taken out of the others.
+
+        Raises:
+            ConfigError: A task in words is given to an agent without tools, or its options without one.
+        """
+        deps, history = options.pop("deps", None), options.pop("history", None)
+        if not isinstance(env, str):
+            if deps is not None or history is not None:
+                raise ConfigError("deps= and history= are for a task in words; give deps= to the environment")
+            return env
+        if self.tasks is None:
+            raise ConfigError(f"a task in words needs tools: {type(self).__name__}(model, tools=[...])")
+        return await self.tasks.environment(env, deps, history, options.get("model") or self.model)
+
+    @overload
+    def stream(self, env: Environment[M], **options: Unpack[RunOptions]) -> EpisodeStream[M]: ...
+
+    @overload
+    def stream(self, env: str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeStream[AnswerT | None]: ...
+
+    def stream(self, env: Environment | str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeStream:
         """Play one episode as :meth:`arun`, and read its events meanwhile, with ``for`` or ``async for``.
 
         Returns:
@@ -98,13 +139,13 @@ class Agent(AgentBase, ABC):
         Raises:
             ConfigError: A ``listener`` is given: the stream is one.
         """
-        require_known(options, RunOptions)
+        require_known(options, TaskRunOptions)
         if options.get("listener") is not None:
             raise ConfigError("a stream is a listener itself; read its events, or use run(listener=...)")
 
-        def play(listener: Listener) -> Coroutine[Any, Any, EpisodeResult[AnswerT]]:
+        def play(listener: Listener) -> Coroutine[Any, Any, EpisodeResult]:
             options["listener"] = listener
-            return self.arun(env, **options)
+            return self.arun(cast("Any", env), **options)
 
         return EpisodeStream(play)
 
@@ -135,12 +176,15 @@ class Agent(AgentBase, ABC):
         """
         require_known(options, ResumeOptions)
         tools, raised = options.pop("tools", None), Budget.read(options.pop("budget", None))
+        deps = options.pop("deps", None)
         on_unfinished, again = options.pop("on_unfinished", "ask"), options.pop("steps_again", False)
         approval = options.pop("approve", None), options.pop("approve_when", None)
         rest = Options(**cast("dict[str, Any]", options))
         path = Path(trace).resolve()
         with closing(hold(path)) as held:
             record = TraceRecord(path)
+            if env is None and tools is None and self.tasks is not None:
+                env = await self.tasks.again(record.started, deps, self.model)
             env = record.environment(env, tools, steps_again=again)
             self.require(self.config, env)
             if self.config.world_model == "copy":
@@ -174,7 +218,7 @@ class Agent(AgentBase, ABC):
     @contextmanager
     def _opened(self, env: Environment, options: Options, resumption: Resumption | None = None) -> Iterator[Episode]:
         """Check everything, and begin an episode: ledger, trace, accounted model."""
-        budget, seed, trace, parent, payer, simulator, model, listener = options
+        seed, trace, parent, payer, simulator, model, listener = options[1:8]
         if (self.config.world_model == "simulator") != (simulator is not None):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
         if self.config.world_model == "copy" and env.copies is None:
@@ -187,7 +231,7 @@ class Agent(AgentBase, ABC):
         self.require(self.config, env)
         _require_own_loop(env)
         config = self.config.resolved(env.domain)
-        caps = Budget.read(budget) | Budget.read(env.budget, "the environment's budget")
+        caps = options.caps() | Budget.read(env.budget, "the environment's budget")
         deadline, model = Deadline(caps.get(WALL)), model or self.model
         if resumption is not None:
             caps, model, deadline = resumption.record.caps, resumption.model(model), resumption.deadline()
@@ -203,6 +247,8 @@ class Agent(AgentBase, ABC):
         line, end_line = progress_line() if own else (None, lambda: None)
         stop_listening = listen(writer, listener or line)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
+        run = _name_of(env, resumption)
+        env.played_in(surroundings(episode, run))
         if env.copies is not None:
             episode.dry_run = env.copies.begin(ledger if config.world_model == "copy" else None)
         episode.at_once = AtOnce.of(episode)
@@ -220,6 +266,7 @@ class Agent(AgentBase, ABC):
                     seed=seed,
                     environment=dict(env.made_with()),
                     parent=left_of(parent),
+                    run=run,
                 )
             )
             yield episode
@@ -233,6 +280,13 @@ class Agent(AgentBase, ABC):
     @abstractmethod
     async def _play(self, episode: Episode) -> None:
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
+
+
+def _name_of(env: Environment, resumption: Resumption | None) -> str:
+    """The run's own name, where what it does for good has keys; it stays over resumptions."""
+    if resumption is not None:
+        return resumption.record.started.run
+    return uuid4().hex if env.names_effects else ""
 
 
 def _require_own_loop(env: Environment) -> None:

@@ -8,6 +8,7 @@ from math import inf
 from typing import ClassVar
 
 from tape.agents.lm_agent import LmAgent
+from tape.agents.options import DepsT
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.choice.graph import GOAL_SCORE
@@ -15,7 +16,7 @@ from tape.engine.act import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
 from tape.engine.settings import TapeConfig
-from tape.protocols import Acted, Action, Actor, Score, Scorer, State, WorldModel
+from tape.protocols import Acted, Action, Actor, AnswerT, Score, Scorer, State, WorldModel
 from tape.protocols.parts import GoalTest
 from tape.trace import ActionsSampledEvent
 
@@ -106,7 +107,7 @@ def _below_goal(score: Score) -> Score:
     return Score(min(score.likely, _SHORT), min(score.mean, _SHORT))
 
 
-class BestOfN(LmAgent):
+class BestOfN(LmAgent[DepsT, AnswerT]):
     """Mix-in: samples ``num_plans`` actions a step and takes the one whose predicted outcome scores highest."""
 
     @classmethod

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import require_whole
+from tape.agents.options import DepsT, require_whole
 from tape.engine.ablations import Ablations
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
@@ -17,12 +17,19 @@ from tape.lm.price_table import Prices
 from tape.lm.priced import priced
 from tape.lm.registry import open_model
 from tape.plugins import PROPOSERS, load, names
-from tape.protocols import Environment
+from tape.protocols import AnswerT, Environment
 from tape.protocols.environment import require_environment
 from tape.protocols.method import method
 
+if TYPE_CHECKING:
+    from tape.agents.tasks import TaskMaker, TaskTools
+    from tape.tools.tool import Tool
 
-class AgentBase:
+TOLD = ("instructions", "examples", "answer_check", "answer_tries", "history_tokens")
+"""The options of :class:`tape.agents.tasks.TaskTools`."""
+
+
+class AgentBase(Generic[DepsT, AnswerT]):
     """See :class:`tape.agents.base.Agent`."""
 
     name: ClassVar[str] = ""
@@ -41,8 +48,20 @@ class AgentBase:
         config: TapeConfig | None = None,
         *,
         prices: Prices | None = None,
+        tools: Sequence[Tool[DepsT]] | None = None,
+        deps_type: type[DepsT] | None = None,
+        answer: type[AnswerT] | None = None,
         **settings: Any,
     ) -> None:
+        told = {name: settings.pop(name) for name in TOLD if name in settings}
+        self.tasks: TaskMaker[DepsT, AnswerT] | None = None
+        if tools is not None:
+            from tape.agents.tasks import TaskMaker
+
+            self.tasks = TaskMaker(tools, deps_type, answer, cast("TaskTools", told))
+        elif deps_type is not None or answer is not None or told:
+            given = [*told, *(["deps_type"] if deps_type else []), *(["answer"] if answer else [])]
+            raise ConfigError(f"{', '.join(given)}: for tasks in words, which need tools=[...]")
         if config is not None and settings:
             raise ConfigError(f"give either config or single settings, not both: {', '.join(settings)}")
         self.config = self.resolve(config or TapeConfig.make(**settings))

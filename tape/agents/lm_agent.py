@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tape.agents.base import Agent
+from tape.agents.options import DepsT
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.episode import Episode
 from tape.engine.predict import DeclaredWorldModel, LmWorldModel
@@ -10,11 +11,11 @@ from tape.engine.sample import LmProposer
 from tape.engine.score import LmScorer
 from tape.engine.settings import TapeConfig
 from tape.plugins import PROPOSERS, load
-from tape.protocols import Actor, Proposer, Scorer, WorldModel
+from tape.protocols import Actor, AnswerT, Proposer, Scorer, WorldModel
 from tape.protocols.copies import DryRunModel
 
 
-class LmAgent(Agent):
+class LmAgent(Agent[DepsT, AnswerT]):
     """Base of the agents that use the engine's roles; a subclass may replace each role."""
 
     @classmethod

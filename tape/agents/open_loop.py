@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.agents.lm_agent import LmAgent
+from tape.agents.options import DepsT
 from tape.engine.compare import end_if_broken
 from tape.engine.episode import Episode
 from tape.engine.sample import require_read, sample_plans
 from tape.engine.settings import TapeConfig
+from tape.protocols import AnswerT
 
 
-class OpenLoopAgent(LmAgent):
+class OpenLoopAgent(LmAgent[DepsT, AnswerT]):
     """Samples one plan from the same request as TAPE and executes it to its end, whatever is observed.
 
     It takes what :class:`~tape.TapeAgent` takes.

@@ -7,10 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypedDict
+
+from typing_extensions import TypeVar
 
 from tape.approval import Approve, Approver, When, asked_by_caller
-from tape.budget import BudgetLike, Ledger, Payer
+from tape.budget import Budget, BudgetLike, Ledger, Payer
+from tape.budget.deadline import KIND as WALL
 from tape.engine.episode import Episode
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
@@ -20,7 +23,11 @@ from tape.trace import Event, TraceWriter
 
 if TYPE_CHECKING:
     from tape.agents.resume import OnUnfinished
+    from tape.tools.history import History
     from tape.tools.tool import Tool
+
+DepsT = TypeVar("DepsT", default=Any)
+"""The type of what a run hands its tools."""
 
 Listener: TypeAlias = Callable[[Event], object]
 """Takes every event of an episode, in order."""
@@ -54,6 +61,8 @@ class PlanOptions(TypedDict, total=False):
         simulator: The exact world model for ``world_model="simulator"``.
         model: Replaces the agent's own model (a batch's view of it).
         listener: Called with every event as it is written. An exception is logged, and ends the calls.
+        max_turns: A cap on requests to the model, beside those of the budget.
+        max_seconds: A cap on real time.
     """
 
     budget: BudgetLike
@@ -64,6 +73,8 @@ class PlanOptions(TypedDict, total=False):
     simulator: WorldModel | None
     model: LanguageModel | None
     listener: Listener | None
+    max_turns: int
+    max_seconds: float
 
 
 class ApprovalOptions(TypedDict, total=False):
@@ -84,11 +95,28 @@ class RunOptions(PlanOptions, ApprovalOptions, total=False):
     """What ``agent.run``, ``arun`` and ``stream`` take beside the environment."""
 
 
+class TaskOptions(PlanOptions, Generic[DepsT], total=False):
+    """What ``agent.plan`` takes beside a task in words.
+
+    Attributes:
+        deps: What the tools that take a :class:`tape.tools.ToolContext` get.
+        history: ``result.history`` of the turn before, or its JSON.
+    """
+
+    deps: DepsT
+    history: History | Mapping[str, Any] | str | None
+
+
+class TaskRunOptions(TaskOptions[DepsT], ApprovalOptions, Generic[DepsT], total=False):
+    """What ``agent.run``, ``arun`` and ``stream`` take beside a task in words."""
+
+
 class ResumeOptions(ApprovalOptions, total=False):
     """What ``agent.resume`` takes beside the trace and the environment.
 
     Attributes:
-        tools: The tools, where the environment was ``ToolEnvironment(task, tools)``.
+        tools: The tools, where the environment was ``ToolEnvironment(task, tools)``; not where the agent has them.
+        deps: What the tools get, where the task was given in words.
         budget: Higher caps, for instance ``"$0.10"``; the others stay as they were.
         on_unfinished: What becomes of a call that was under way and is not declared pure: ``ask`` raises
             :class:`tape.errors.UnfinishedCallError`; ``assume_done`` takes it for done, its result unknown; ``retry``
@@ -103,6 +131,7 @@ class ResumeOptions(ApprovalOptions, total=False):
     """
 
     tools: Sequence[Tool] | None
+    deps: Any
     budget: BudgetLike
     on_unfinished: OnUnfinished
     parent: Ledger | None
@@ -124,6 +153,19 @@ class Options(NamedTuple):
     simulator: WorldModel | None = None
     model: LanguageModel | None = None
     listener: Listener | None = None
+    max_turns: int | None = None
+    max_seconds: float | None = None
+
+    def caps(self) -> Budget:
+        """The caps that are given.
+
+        Raises:
+            ConfigError: One is no amount.
+        """
+        caps = Budget.read(self.budget)
+        if self.max_turns is not None:
+            caps |= Budget.read({"calls": self.max_turns}, "max_turns=")
+        return caps if self.max_seconds is None else caps | Budget.read({WALL: self.max_seconds}, "max_seconds=")
 
 
 def require_known(given: Mapping[str, object], options: type) -> None:

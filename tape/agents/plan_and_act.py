@@ -6,14 +6,15 @@ from itertools import count
 from typing import ClassVar
 
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import require_bounded
+from tape.agents.options import DepsT, require_bounded
 from tape.agents.react import act_freely
 from tape.engine.episode import Episode
 from tape.engine.sample import sample_plans
 from tape.engine.settings import TapeConfig
+from tape.protocols import AnswerT
 
 
-class PlanAndActAgent(LmAgent):
+class PlanAndActAgent(LmAgent[DepsT, AnswerT]):
     """Samples one plan; at every step the model sees the rest of it and may do something else.
 
     Every step shortens the rest by one action, whether it followed the plan or not. After the plan's end the model acts

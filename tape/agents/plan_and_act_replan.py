@@ -6,6 +6,7 @@ from itertools import count
 from typing import ClassVar
 
 from tape.agents.lm_agent import LmAgent
+from tape.agents.options import DepsT
 from tape.agents.react import act_freely
 from tape.engine.compare import mismatched
 from tape.engine.episode import Episode
@@ -13,10 +14,10 @@ from tape.engine.replan import start_replanning
 from tape.engine.sample import sample_plans
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.protocols import Action, Actor, WorldModel
+from tape.protocols import Action, Actor, AnswerT, WorldModel
 
 
-class PlanAndActReplanAgent(LmAgent):
+class PlanAndActReplanAgent(LmAgent[DepsT, AnswerT]):
     """Acts with a plan in context; replans if the observed state is not the predicted one, or the plan ends.
 
     As in TAPE, the model predicts the states along the plan, and the plan is cut before an action that is predicted to

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 
 from solvers.errors import SolverError
 from tape.agents.final_answer import FinalAnswer
 from tape.agents.options import Play
 from tape.agents.reach import require_reachable
+from tape.approval import Approval, ApprovalRequest, amounts
+from tape.budget import amount_of
 from tape.budget.deadline import KIND as WALL
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults
 from tape.errors import (
@@ -21,6 +25,7 @@ from tape.errors import (
 )
 from tape.protocols import FailedCall
 from tape.protocols.result import judged_wrong
+from tape.protocols.surroundings import Surroundings
 from tape.trace import FinishedEvent
 
 
@@ -74,6 +79,22 @@ async def _until_it_ends(episode: Episode, env_seed: int, play: Play) -> None:
             answer.drop()
 
 
+def surroundings(episode: Episode, run: str) -> Surroundings:
+    """What the environment learns of an episode."""
+
+    def left() -> Mapping[str, Decimal]:
+        return {kind: amount_of(kind, count) for kind, count in episode.remaining().items()}
+
+    async def ask(question: str) -> bool:
+        if episode.approver is None:
+            return False
+        request = ApprovalRequest(question, question, "", {}, amounts(episode.remaining()), (), "asked", 0)
+        request = replace(request, step=episode.result.steps)
+        return (await episode.approver.ask(request))[0] is Approval.ALLOW
+
+    return Surroundings(run, left, ask)
+
+
 def account(episode: Episode) -> None:
     """Fill in what the episode used and measured, log its end, and hand over its events."""
     result, lm, env = episode.result, episode.roles.lm, episode.env
@@ -105,7 +126,7 @@ def account(episode: Episode) -> None:
     result.wall_seconds = episode.deadline.elapsed()
     result.wall_overrun_seconds = episode.deadline.overrun()
     episode.trace.write(FinishedEvent(result=result.model_dump()))
-    result.keep(episode.trace.events)
+    result.keep(episode.trace.events, env.history(result.end_state))
 
 
 def failures(failed: Sequence[FailedCall]) -> str:

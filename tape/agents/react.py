@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import require_bounded
+from tape.agents.options import DepsT, require_bounded
 from tape.engine.act import MAX_RETRIES, write_action
 from tape.engine.episode import ActionRefused, Episode
 from tape.engine.settings import TapeConfig
-from tape.protocols import Action, Actor
+from tape.protocols import Action, Actor, AnswerT
 
 
 async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()) -> None:
@@ -33,7 +33,7 @@ async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()
                 raise
 
 
-class ReactAgent(LmAgent):
+class ReactAgent(LmAgent[DepsT, AnswerT]):
     """Samples an action at every step, in one completion with the thought before it, until the episode ends.
 
     The prompt format decides whether there is a thought: the bundled models for tools and for ALFWorld write none. It

@@ -8,14 +8,14 @@ from itertools import count
 from typing import ClassVar, TypeAlias
 
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import require_bounded
+from tape.agents.options import DepsT, require_bounded
 from tape.agents.react import act_freely
 from tape.engine.act import LmActor
 from tape.engine.episode import Episode, EpisodeEnded, environment_faults
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
-from tape.protocols import Acted, Action, Environment, State
+from tape.protocols import Acted, Action, AnswerT, Environment, State
 from tape.trace import TrialEvent
 
 TRIAL_STEPS, REPEATS = 30, 3
@@ -67,7 +67,7 @@ class RememberingActor(LmActor):
         return replace(request, prompt=(*before, replace(last, content=text)))
 
 
-class ReflexionAgent(LmAgent):
+class ReflexionAgent(LmAgent[DepsT, AnswerT]):
     """ReAct in trials: after a failed one it reflects, the environment is reset, and the reflection is remembered.
 
     A trial ends with the environment's own end, after ``horizon`` steps, or when it repeats itself. All are paid from

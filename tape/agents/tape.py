@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
 
 from tape.agents.expected import ExpectedCosts, ExpectedPlanner
 from tape.agents.lm_agent import LmAgent
-from tape.agents.options import Options, PlanOptions, require_bounded, require_known
+from tape.agents.options import DepsT, Options, TaskOptions, require_bounded, require_known
 from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
 from tape.engine.ablations import Ablations
@@ -24,7 +24,7 @@ from tape.engine.settings import TapeConfig
 from tape.engine.verification import Verification, verifying_method
 from tape.errors import ConfigError
 from tape.plugins import part
-from tape.protocols import Environment, PlannedActor, WorldModel
+from tape.protocols import AnswerT, Environment, PlannedActor, WorldModel
 from tape.seeds import derive
 from tape.waiting import run_sync
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tape.agents.programs import ProgramPlanner
 
 
-class TapeAgent(LmAgent):
+class TapeAgent(LmAgent[DepsT, AnswerT]):
     """Tool-guided adaptive planning with constrained execution (TAPE algorithm 1).
 
     It samples plans, merges them in a plan graph, lets an exact solver select the best path that fits the budget,
@@ -90,19 +90,21 @@ class TapeAgent(LmAgent):
         sampled = samplings * (1 + switches.extend) * (config.proposer == "lm")
         return sampled + predictions + judged + actions
 
-    def plan(self, env: Environment, *, alternatives: int = 3, **options: Unpack[PlanOptions]) -> Planned:
+    def plan(self, env: Environment | str, *, alternatives: int = 3, **options: Unpack[TaskOptions[DepsT]]) -> Planned:
         """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""
         return run_sync(self.aplan(env, alternatives=alternatives, **options))
 
-    async def aplan(self, env: Environment, *, alternatives: int = 3, **options: Unpack[PlanOptions]) -> Planned:
+    async def aplan(
+        self, env: Environment | str, *, alternatives: int = 3, **options: Unpack[TaskOptions[DepsT]]
+    ) -> Planned:
         """Reset the environment and plan once, as :meth:`arun` with the same seed does before its first step.
 
         No action is executed; model calls are paid for as in an episode, and the trace has no ``finished`` event.
 
         Args:
-            env: The environment.
+            env: The environment, or a task in words.
             alternatives: The most further paths to return beside the best one.
-            options: See :class:`tape.agents.options.PlanOptions`; the budget is for planning and the path together.
+            options: See :class:`tape.agents.options.TaskOptions`; the budget is for planning and the path together.
 
         Returns:
             The path with its worst-case cost; false if there is none, with the reason.
@@ -114,9 +116,11 @@ class TapeAgent(LmAgent):
         self.require_plans()
         if alternatives < 0:
             raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
-        require_known(options, PlanOptions)
-        chosen = Options(**options)
-        with self._opened(env, chosen) as episode:
+        require_known(options, TaskOptions)
+        given = cast("dict[str, Any]", options)
+        played = await self.environment_of(env, given)
+        chosen = Options(**given)
+        with self._opened(played, chosen) as episode:
             planning_round = OneRound(self._round_planner, alternatives)
             await play_to_end(episode, derive(chosen.seed, "environment"), planning_round.play)
         return planning_round.planned(episode)

@@ -48,7 +48,7 @@ DECISIONS: Mapping[Approval, Decision] = {
 }
 """As the trace records them."""
 
-Reason = Literal["destructive", "selected"]
+Reason = Literal["destructive", "selected", "asked"]
 
 AFTER_READING = "asked for after reading"
 """A note on an action that only programs have which were written after a result was shown."""
@@ -67,7 +67,8 @@ class ApprovalRequest:
         cost: The action's worst case, in units by resource; None for an unknown amount.
         left: What is left of every capped resource, in units; real time is left out.
         rest: The rest of the path, as far as there is one.
-        reason: ``destructive`` where the domain marks the action so, else ``selected`` by ``approve_when``.
+        reason: ``destructive`` where the domain marks the action so, ``asked`` where a tool asks a question in words (then
+            ``action`` is the question), else ``selected`` by ``approve_when``.
         step: Steps taken before it.
         note: What an agent says of it: it was done before, or it was asked for only after something was read.
         changes: Where plans are tried on copies, what the action and the rest of the path will change, a line each.

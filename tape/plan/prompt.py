@@ -82,6 +82,8 @@ def ask_program(
     last: str = "",
     examples: Sequence[tuple[str, str]] = (),
     longest: int = LONGEST_RESULT,
+    instructions: str = "",
+    earlier: str = "",
 ) -> tuple[Message, ...]:
     """Ask for a program, or for the rest of one.
 
@@ -93,14 +95,17 @@ def ask_program(
         last: What is asked for instead of a program, or of the rest of one.
         examples: What is asked and answered before; by default of another subject.
         longest: Characters of a result that are shown.
+        instructions: What the one who asks says about how to work; it follows the rules.
+        earlier: The turns before of a conversation.
 
     Returns:
         The messages: one of the system, the examples, and one of the user.
     """
-    shown = [Message("system", RULES)]
+    shown = [Message("system", f"{RULES}\n\n{instructions}" if instructions else RULES)]
     for question, program in examples or (EXAMPLES if words.answer else UNTYPED):
         shown += [Message("user", question), Message("assistant", program)]
-    parts = [f"{stubs(words, task)}\nTask: {task}\nEnd with {answer_stub(words)}"]
+    asked = f"Task: {task}\nEnd with {answer_stub(words)}"
+    parts = [stubs(words, task), earlier, asked] if earlier else [f"{stubs(words, task)}\n{asked}"]
     worked = [step for step in done if not step.failure]
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))

@@ -19,6 +19,7 @@ from tape.protocols.parts import Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.roles import WorldModel
+from tape.protocols.surroundings import Surroundings
 from tape.protocols.types import Action, AnswerT, FailedCall, Observation, State, Task
 
 
@@ -89,6 +90,9 @@ class Environment(ABC, Generic[AnswerT]):
     budget: Budget = Budget()
     """Hard caps of the task's own."""
 
+    names_effects: bool = False
+    """Whether what it does for good has a key, so that a run has a name of its own."""
+
     records: bool = False
     """Whether its actions reach the world outside, so that each is recorded with its outcome and never done again."""
 
@@ -142,6 +146,15 @@ class Environment(ABC, Generic[AnswerT]):
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop of its parts, such as sessions with servers; None: it can be played in any loop."""
+        return None
+
+    def played_in(self, surroundings: Surroundings) -> None:
+        """Learn of the run; called before each."""
+        del surroundings
+
+    def history(self, end_state: str) -> Any:
+        """The conversation up to here, for the next turn; None where there is none. Called at the end."""
+        del end_state
         return None
 
     def ended(self) -> bool:

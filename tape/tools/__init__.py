@@ -2,6 +2,7 @@
 
 from tape.budget.chances import Likely, Uniform
 from tape.budget.prices import Answer, Fixed, PerUnit
+from tape.tools.context import ToolContext
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.making import tool
@@ -17,6 +18,7 @@ __all__ = [
     "Likely",
     "PerUnit",
     "Tool",
+    "ToolContext",
     "ToolEnvironment",
     "ToolError",
     "ToolFailedError",

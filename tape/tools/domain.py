@@ -17,6 +17,7 @@ from tape.protocols.domain import Domain
 from tape.protocols.parts import Outcomes, UncertainCosts
 from tape.protocols.programs import Option, Programs
 from tape.tools.answers import AnswerType
+from tape.tools.briefing import NO_BRIEFING, Briefing
 from tape.tools.calls import ANSWER, LONGEST, Call, from_mapping, given, parse
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_RESULT, cut
@@ -50,6 +51,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         toolbox: The tools.
         longest_plan: Calls of a sampled plan at most.
         answer: What an answer has to be; None: any number or text.
+        briefing: What a model is told beside the task.
 
     Raises:
         ToolError: The longest plan has no calls, or more than an episode has results.
@@ -59,8 +61,9 @@ class ToolDomain(Domain, Outcomes, Programs):
     marks_destructive = True
 
     def __init__(
-        self, task: str, toolbox: Toolbox, *, longest_plan: int = LONGEST_PLAN, answer: AnswerType | None = None
-    ) -> None:
+        self, task: str, toolbox: Toolbox, *, longest_plan: int = LONGEST_PLAN, answer: AnswerType | None = None,
+        briefing: Briefing = NO_BRIEFING,
+    ) -> None:  # fmt: skip
         if not isinstance(longest_plan, int) or not 1 <= longest_plan <= MOST_RESULTS:
             raise ToolError(f"longest_plan is a whole number from 1 to {MOST_RESULTS}, got {longest_plan!r}")
         self.task, self.toolbox = task, toolbox
@@ -68,7 +71,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         self.since = 0
         """So many results are from before something outside has changed, such as what a user asks for."""
         self.longest_plan: int = longest_plan
-        self.answer = answer
+        self.answer, self.briefing = answer, briefing
         self._words: dict[frozenset[str], Vocabulary] = {}
         self._kinds = names(toolbox)
         self.words(())  # a name that programs have for something else is refused at once

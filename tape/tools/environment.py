@@ -7,25 +7,32 @@ import json
 import logging
 import random
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, TypeVar, Unpack, overload
 
 from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
 from tape.protocols.copies import Copies, DryRuns
 from tape.protocols.prompt_format import PromptFormat, pick
+from tape.protocols.surroundings import Surroundings
 from tape.redaction import redacted
 from tape.seeds import derive
+from tape.tools.answer_rules import ANSWER_TRIES, AnswerCheck, AnswerRules, Judge
 from tape.tools.answers import AnswerType
 from tape.tools.apart import Made, attempt, make
 from tape.tools.at_once import ToolCallsAtOnce
+from tape.tools.briefing import NO_BRIEFING, Briefing, digests
 from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.context import Contexts, require_deps
 from tape.tools.copies.base import CopyableState, States, states_of
 from tape.tools.copies.dry_run import DryRun
+from tape.tools.cost import plain
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.history import History, turn_of
+from tape.tools.options import PromptFormats, ToolEnvironmentOptions
 from tape.tools.prompts.common import UNREAD, ToolFormat
 from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.results import LONGEST_NOTE, as_asked, cut, jsonable
@@ -42,27 +49,7 @@ LONGEST_TRACEBACK = 10_000
 UNSEEN = "done; its result was not seen"
 """Stands for the result of a call that is taken for done."""
 
-ANSWER_TRIES = 2
-"""Answers of a declared type that may be given until one is of the type."""
-
-PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
-"""How a task is written for each family of models, by the prompt format's name."""
-
-Judge = Callable[[Any], bool]
-"""Decides whether an answer is right."""
-
 M = TypeVar("M")
-
-
-class ToolEnvironmentOptions(TypedDict, total=False):
-    """What :class:`ToolEnvironment` takes by keyword beside ``answer``."""
-
-    budget: BudgetLike
-    judge: Judge | None
-    prompt_formats: PromptFormats | None
-    tracebacks: bool
-    longest_plan: int
-    state: CopyableState | Mapping[str, CopyableState] | None
 
 
 class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[AnswerT]):
@@ -77,9 +64,13 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         tracebacks: Keep the tracebacks of failed calls for the result (``result.failed_calls``).
         longest_plan: Calls of a sampled plan at most, up to 99.
         answer: The type of the answer, a pydantic model or another type that pydantic knows; by default a number or a
-            text. What is of another type is refused once, which takes a step; a second time it ends the episode.
+            text. What is of another type is refused, which takes a step; ``answer_tries`` times it ends the episode.
         state: What the tools read and write, by the names that they use (:mod:`tape.tools.copies`). With
             ``world_model="copy"`` plans are tried on copies of it.
+        deps: What tools that take a :class:`tape.tools.ToolContext` get.
+        briefing: What a model is told beside the task.
+        answer_check: Takes an answer, or the context and an answer; says why it is sent back, or None.
+        answer_tries: Answers that may be given until one is of the type and is not sent back.
 
     Raises:
         ToolError: The tools contradict each other, or an answer cannot have the type.
@@ -124,19 +115,25 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         longest_plan: int = LONGEST_PLAN,
         answer: Any = None,
         state: CopyableState | Mapping[str, CopyableState] | None = None,
+        deps: Any = None,
+        briefing: Briefing = NO_BRIEFING,
+        answer_check: AnswerCheck | None = None,
+        answer_tries: int = ANSWER_TRIES,
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         self.budget = Budget.read(budget)
         asked = None if answer is None else AnswerType(answer)
-        self.domain = ToolDomain(task, self.toolbox, longest_plan=longest_plan, answer=asked)
+        self.domain = ToolDomain(task, self.toolbox, longest_plan=longest_plan, answer=asked, briefing=briefing)
         self._states = states_of(state, {item.name: item.state for item in self.toolbox.all()})
         self._dry_run: DryRun | None = None
         self._at_once = ToolCallsAtOnce(self.domain, lambda: self._state, self._make)
         self._prompt_formats = prompt_formats or {"chat": ProgramFormat}
-        self._judge = judge
+        self._rules = AnswerRules(asked, judge, answer_check, answer_tries)
+        self._contexts = Contexts(deps)
+        require_deps(self.toolbox.all(), deps)
+        self.names_effects = any(item.context for item in self.toolbox.all())
         self._state, self._seed = ToolState(), 0
         self._failed: list[FailedCall] = []
-        self._unfit = 0
         self._tracebacks = tracebacks
         self._asked: ToolFormat | None = None
         self._outcome: Mapping[str, Any] = {}
@@ -152,7 +149,9 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
         self._state, self._seed, self.answered = ToolState(data=self._data()), seed, None
-        self._failed, self._unfit = [], 0
+        self._failed = []
+        self._rules.begin()
+        self._contexts.begin()
         return self._observation()
 
     def _data(self) -> str:
@@ -218,7 +217,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
             call = parse(action)
             self.domain.require_possible(self._state, call)
             if call.kind == ANSWER:
-                self._take(call)
+                await self._take(call)
                 return self._observation(), STEP
             arguments = self.toolbox.find(call).filled(call, self._state.values())
             asked = as_asked(arguments)
@@ -266,6 +265,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         else:
             note, hint = self._fail(call, failure, jsonable(counted), trace), made.hint
             self._state = self._state.with_failure(call, note, hint, late=made.late)
+        self._contexts.came(item, asked, failed=failure is not None)
         self._state = replace(self._state, data=self._data())
         if known is None:
             used = self._used(item, counted, made, asked, failed=failure is not None)
@@ -276,7 +276,9 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         return used
 
     async def _make(self, item: Tool, arguments: Mapping[str, Any], asked: str) -> Made:
-        drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
+        drawn: dict[str, Any] = {} if item.random is None else {item.random: self._rng("result", item, asked)}
+        if item.context is not None:
+            drawn[item.context] = self._contexts.of(item, asked)
         shared = {} if self._states is None else self._states.given(item.state)
         return await make(item, {**arguments, **drawn, **shared})
 
@@ -302,6 +304,17 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         logger.warning("the call %s failed: %s", *redacted([call.text, note]))
         return note
 
+    def played_in(self, surroundings: Surroundings) -> None:
+        """See :meth:`tape.protocols.Environment.played_in`."""
+        self._contexts.surroundings = surroundings
+
+    def history(self, end_state: str) -> History:
+        """See :meth:`tape.protocols.Environment.history`."""
+        domain, answer = self.domain, self.answered
+        before = domain.briefing.history
+        turn = turn_of(domain.task, ProgramFormat(domain).done(self._state), plain(answer), end_state)
+        return History.of(digests(domain.words(())), (*(before.turns if before else ()), turn))
+
     def failed_calls(self) -> Sequence[FailedCall]:
         """The calls that gave nothing, in order."""
         return self._failed
@@ -309,21 +322,18 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     def _rng(self, what: str, item: Tool, asked: str) -> random.Random:
         return random.Random(derive(self._seed, what, item.name, asked))
 
-    def _take(self, call: Call) -> None:
+    async def _take(self, call: Call) -> None:
         """Accept an answer.
 
         Raises:
-            InvalidCallError: It is not of the type that was asked for; or too long.
+            InvalidCallError: It is not of the type that was asked for, was sent back, or is too long.
         """
-        asked, results = self.domain.answer, self._state.values()
-        value = call.values(results)["value"]
-        if asked is not None:
-            try:
-                value = asked.checked(value)
-            except InvalidCallError as error:
-                self._unfit += 1
-                self._fail(call, str(error), {"value": value})
-                raise
+        value = call.values(self._state.values())["value"]
+        try:
+            value = await self._rules.taken(value, self._contexts.of)
+        except InvalidCallError as error:
+            self._fail(call, str(error), {"value": value})
+            raise
         self.answered = value
         self._state = replace(self._state, answer=call.args[0][1], note="")
 
@@ -334,7 +344,11 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     def made_with(self) -> Mapping[str, Any]:
         """Whether there is a judge, and the type of the answer."""
         answer = self.domain.answer
-        return {"judge": self._judge is not None, "answer": None if answer is None else answer.name}
+        return {
+            "judge": self._rules.judge is not None,
+            "answer": None if answer is None else answer.name,
+            **self.domain.briefing.made_with(),
+        }
 
     def read_answer(self, written: Any) -> Any:
         """The answer as the type that was asked for."""
@@ -346,17 +360,11 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         Raises:
             ToolError: The judge has failed.
         """
-        judge = self._judge
-        if judge is None or self._state.answer is None:
-            return self._state.answer is not None
-        judged = attempt(lambda: Made(bool(judge(self.answered))))
-        if judged.failure is not None:
-            raise ToolError(f"the judge of the answer has failed: {judged.failure}")
-        return judged.value is True
+        return self._state.answer is not None and self._rules.right(self.answered)
 
     def ended(self) -> bool:
-        """Whether an answer has been given, there is no second one; or :data:`ANSWER_TRIES` of a wrong type."""
-        return self._state.answer is not None or self._unfit >= ANSWER_TRIES
+        """Whether an answer has been given, there is no second one; or as many as may be given that would not do."""
+        return self._state.answer is not None or self._rules.used_up
 
     def longest_answer_request(self, prompt_format: str) -> Request:
         """As long as a request for a final answer may be."""
@@ -376,7 +384,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         assert self._asked is not None, "an answer is read as it was asked for"
         call = self._asked.read_answer(self._state, text)
         self.domain.require_possible(self._state, call)
-        self._take(call)
+        run_sync(self._take(call))
 
     def _tool_format(self, name: str) -> ToolFormat:
         layout = self.prompt_format(name)

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
-from typing import Any, cast, get_type_hints, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_type_hints, overload
 
 from pydantic import ConfigDict, create_model
 
 from tape.budget.prices import Amount
+from tape.tools.context import ToolContext, context_parameter, deps_of
 from tape.tools.copies.base import Use
 from tape.tools.cost import Declared, amounts, declared
 from tape.tools.errors import ToolError
 from tape.tools.tool import Thread, Tool
+
+D = TypeVar("D")
+P = ParamSpec("P")
+
+
+class ToolDecorator(Protocol):
+    """Makes a tool of the function below."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[ToolContext[D], P], Any], /) -> Tool[D]: ...
+
+    @overload
+    def __call__(self, function: Callable[..., Any], /) -> Tool: ...
 
 
 def make_tool(
@@ -43,7 +57,11 @@ def make_tool(
     if cost is not None and fixed:
         raise ToolError(f"{name}: give either cost=... or amounts ({', '.join(fixed)}), not both")
     used = dict(state or {})
-    fields, drawn = _parameters(name, function, used)
+    if missing := used.keys() - inspect.signature(function).parameters.keys():
+        raise ToolError(f"{name}: it uses the state {min(missing)!r} and has no parameter of this name, which gets it")
+    hints = _hints(name, function)
+    context = context_parameter(name, function, hints)
+    fields, drawn = _parameters(name, function, {*used, context}, hints)
     try:
         arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **cast("Any", fields))
         arguments.model_json_schema()
@@ -74,27 +92,30 @@ def make_tool(
         dry_run=dry_run,
         key=(key,) if isinstance(key, str) else None if key is None else tuple(key),
         operator=operator,
+        context=context,
+        needs=deps_of(hints[context]) if context else None,
     )
 
 
+def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception as error:  # whatever evaluating a hint raises
+        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
+
+
 def _parameters(
-    name: str, function: Callable[..., Any], used: Mapping[str, Use]
+    name: str, function: Callable[..., Any], given: Collection[str | None], hints: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[Any, Any]], str | None]:
     """The parameters that a model fills, with their types and defaults; and the one that gets a generator."""
     fields: dict[str, tuple[Any, Any]] = {}
     drawn = None
-    if missing := used.keys() - inspect.signature(function).parameters.keys():
-        raise ToolError(f"{name}: it uses the state {min(missing)!r} and has no parameter of this name, which gets it")
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception as error:  # whatever evaluating a hint raises
-        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
-        if parameter.name not in hints and parameter.name not in used:
+        if parameter.name not in hints and parameter.name not in given:
             raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
-        if parameter.name in used:
+        if parameter.name in given:
             continue
         if hints[parameter.name] is Random:
             drawn = parameter.name
@@ -102,6 +123,10 @@ def _parameters(
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
     return fields, drawn
+
+
+@overload
+def tool(function: Callable[Concatenate[ToolContext[D], P], Any], /) -> Tool[D]: ...
 
 
 @overload
@@ -127,14 +152,15 @@ def tool(
     key: str | Sequence[str] | None = None,
     operator: str = "",
     **fixed: Amount,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> ToolDecorator: ...
 
 
-def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | ToolDecorator:
     """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``, or ``@tool`` alone.
 
     The arguments' schema comes from the type hints, the description from the docstring. A parameter of the type
-    ``random.Random`` is not the model's: it gets a generator that depends on the episode's seed and the call alone.
+    ``random.Random`` is not the model's: it gets a generator that depends on the episode's seed and the call alone. A
+    first parameter of the type :class:`tape.tools.ToolContext` gets what the run hands its tools.
 
     Args:
         function: The function, where nothing is declared of it.

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Generic, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
+from typing_extensions import TypeVar
 
 from tape.budget import STEP, Resources
 from tape.budget.deadline import MOST as MOST_SECONDS
@@ -29,6 +30,9 @@ Thread = Literal["own", "caller"]
 """Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or
 always in the thread that plays the episode."""
 
+DepsT_contra = TypeVar("DepsT_contra", contravariant=True, default=Any)
+"""The type of what a tool needs of the run that calls it."""
+
 _FREE = "free text"
 WORDING = 4
 """Words from which on a text is taken for one that could be worded otherwise."""
@@ -40,7 +44,7 @@ LONGEST_TYPE = 80
 
 
 @dataclass(frozen=True, eq=False)
-class Tool:
+class Tool(Generic[DepsT_contra]):
     """One way to do what a kind of tool does.
 
     Attributes:
@@ -68,6 +72,8 @@ class Tool:
         fills: The function gets the defaults of arguments that a call leaves out; False where it has its own.
         key: The arguments that make two calls the same effect; None for all but wordings (:meth:`effect`).
         operator: The operator of programs that calls it, for instance ``*``; empty for none.
+        context: The name of the parameter that gets a :class:`tape.tools.ToolContext`, if there is one.
+        needs: The type of ``deps`` that it is declared with.
 
     Examples:
         >>> from tape import Tool, tool
@@ -102,6 +108,8 @@ class Tool:
     fills: bool = True
     key: tuple[str, ...] | None = None
     operator: str = ""
+    context: str | None = None
+    needs: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, as before it was a tool: outside of episodes, without a budget."""

@@ -27,6 +27,7 @@ class StartedEvent(Event):
         seed: As it was given.
         environment: What of the environment is not in the task (:meth:`tape.protocols.Environment.made_with`).
         parent: What was left of an enclosing ledger.
+        run: The run's own name, in files only where what it does for good has keys.
     """
 
     type: ClassVar[str] = "started"
@@ -36,6 +37,12 @@ class StartedEvent(Event):
     seed: int
     environment: dict[str, Any] = Field(default_factory=dict)
     parent: dict[str, Count] = Field(default_factory=dict)
+    run: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_rare_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        return {name: value for name, value in written.items() if value or name != "run"}
 
 
 class ObservedEvent(Event):

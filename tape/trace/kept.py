@@ -19,6 +19,7 @@ class _Played:
     """The events of an episode beside its result; no part of the result's value: equal results stay equal."""
 
     events: tuple[Event, ...] | None = field(default=None, compare=False)
+    history: Any = field(default=None, compare=False)
 
 
 class KeptEvents(BaseModel):
@@ -26,9 +27,14 @@ class KeptEvents(BaseModel):
 
     _played: _Played = PrivateAttr(default_factory=_Played)
 
-    def keep(self, events: Iterable[Event]) -> None:
-        """Take the events of the episode."""
-        self._played.events = tuple(events)
+    def keep(self, events: Iterable[Event], history: Any = None) -> None:
+        """Take the events of the episode, and the conversation with it."""
+        self._played.events, self._played.history = tuple(events), history
+
+    @property
+    def history(self) -> Any:
+        """The conversation up to here (:class:`tape.tools.history.History`), for the next turn; None without tools."""
+        return self._played.history
 
     @property
     def events(self) -> tuple[Event, ...] | None:

@@ -94,15 +94,17 @@ class ProgramFormat(ToolFormat):
         self, words: Vocabulary, done: Sequence[Done], remaining: Mapping[str, int], last: str = ""
     ) -> tuple[Message, ...]:
         left = ", ".join(in_units(kind, count) for kind, count in remaining.items() if kind not in OF_THE_MODEL)
-        task = self._domain.task
-        return ask_program(task, words, done, left=left, last=last, examples=self._examples, longest=self._longest)
+        task, briefing = self._domain.task, self._domain.briefing
+        told = {"instructions": briefing.instructions, "earlier": briefing.earlier}
+        examples = self._examples or briefing.examples
+        return ask_program(task, words, done, left=left, last=last, examples=examples, longest=self._longest, **told)
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for a program, or for the rest of one after what was done."""
         words = self._each(remaining)
-        return Request(self._prompt(words, self._done(as_state(state)), remaining), PROGRAM_TOKENS, role="plan")
+        return Request(self._prompt(words, self.done(as_state(state)), remaining), PROGRAM_TOKENS, role="plan")
 
-    def _done(self, state: ToolState) -> list[Done]:
+    def done(self, state: ToolState) -> list[Done]:
         """What was called so far, as lines of a program, with what came of it."""
         lines = []
         for number, (made, came, why, hint) in enumerate(self._history(state), 1):
@@ -242,7 +244,7 @@ class ProgramFormat(ToolFormat):
             "If every result is right, is that the answer to the task? Answer right or wrong."
         )
         if here.data:
-            shown = "\n".join(f"{line.text}  # -> {literal(line.result)}" for line in self._done(here))
+            shown = "\n".join(f"{line.text}  # -> {literal(line.result)}" for line in self.done(here))
             ask = (
                 f"The calls were made on a copy, and came to this:\n{shown}\nand the answer {here.answer}. "
                 "If they are made for good, is that what the task asks for? Answer right or wrong."
@@ -252,13 +254,13 @@ class ProgramFormat(ToolFormat):
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
-        return self._prompt(self._each(), self._done(as_state(state)), {}, question)
+        return self._prompt(self._each(), self.done(as_state(state)), {}, question)
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for the next line; where the action is fixed, for the action itself."""
-        words, done = self._each(remaining), self._done(as_state(state))
+        words, done = self._each(remaining), self.done(as_state(state))
         hint = "A plan for what is left:\n" + "\n".join(plan) + "\n\n" if plan else ""
         if action is not None:
             prompt = self._prompt(words, done, remaining, f"{hint}Write {action}")
@@ -299,7 +301,7 @@ class ProgramFormat(ToolFormat):
         """Ask for the number of the best plan."""
         offers = offered_text(paths, remaining)
         ask = f"Which of these plans solves the task best within the budget?\n{offers}\nAnswer with its number."
-        return number_request(self._prompt(self._each(), self._done(as_state(state)), remaining, ask), paths)
+        return number_request(self._prompt(self._each(), self.done(as_state(state)), remaining, ask), paths)
 
     def project_request(self, state: State) -> Request | None:
         """Ask for what the last result says, where it is a text that has to be read."""
@@ -332,7 +334,7 @@ class ProgramFormat(ToolFormat):
 
     def answer_request(self, state: ToolState) -> Request:
         """Ask for the answer."""
-        prompt = self._prompt(self._each(), self._done(state), {}, LAST.format("answer(...)"))
+        prompt = self._prompt(self._each(), self.done(state), {}, LAST.format("answer(...)"))
         return Request(prompt, ANSWER_TOKENS, role="answer")
 
     def longest_answer_request(self) -> Request:

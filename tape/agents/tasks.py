@@ -1,0 +1,133 @@
+"""Tasks in words: what an agent has for them, and the environment that it makes of one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, TypeAlias, TypedDict
+
+from tape.agents.options import DepsT
+from tape.errors import ConfigError
+from tape.lm.base import LanguageModel, Message, Request
+from tape.protocols import AnswerT
+from tape.tools.answer_rules import ANSWER_TRIES, AnswerCheck, AnswerRules
+from tape.tools.answers import AnswerType
+from tape.tools.briefing import Briefing, checked_examples, digests
+from tape.tools.context import DepsT_co, ToolContext, fits
+from tape.tools.domain import ToolDomain
+from tape.tools.environment import ToolEnvironment
+from tape.tools.history import HISTORY_TOKENS, History
+from tape.tools.tool import Tool
+from tape.tools.toolbox import Toolbox
+from tape.trace import StartedEvent
+
+Instructions: TypeAlias = str | Callable[[ToolContext[DepsT_co]], str | Awaitable[str]]
+"""How to work, in words, or a function of the run's context that says so."""
+
+
+class TaskTools(TypedDict, total=False):
+    """What an agent may be given for tasks in words beside its tools.
+
+    Attributes:
+        instructions: How to work: a text, or a plain or asynchronous function of a :class:`tape.tools.ToolContext`.
+        examples: Tasks and the programs that do them, with these tools; in the place of two of another subject.
+        answer_check: A plain or asynchronous function of the answer, or of the context and the answer: says why the
+            answer is sent back, or None where it will do.
+        answer_tries: Answers that may be given until one will do; 2 by default. Each is a request to the model.
+        history_tokens: Tokens of a prompt that earlier turns take at most.
+    """
+
+    instructions: Instructions
+    examples: Sequence[tuple[str, str]]
+    answer_check: AnswerCheck | None
+    answer_tries: int
+    history_tokens: int
+
+
+class TaskMaker(Generic[DepsT, AnswerT]):
+    """Makes environments of tasks in words.
+
+    Args:
+        tools: What may be called.
+        deps_type: The type of ``deps``.
+        answer: The type of an answer.
+        options: The rest.
+
+    Raises:
+        ConfigError: Tools need deps of another type, or an example cannot be read; or an option is malformed.
+        ToolError: The tools contradict each other, or an answer cannot have the type.
+    """
+
+    def __init__(self, tools: Sequence[Tool], deps_type: type[DepsT] | None, answer: Any, options: TaskTools) -> None:
+        self._toolbox, self._deps_type, self._answer = Toolbox(tools), deps_type, answer
+        self._instructions: Instructions = options.get("instructions", "")
+        self._check, self._tries = options.get("answer_check"), options.get("answer_tries", ANSWER_TRIES)
+        self._history_tokens = options.get("history_tokens", HISTORY_TOKENS)
+        if not (isinstance(self._instructions, str) or callable(self._instructions)):
+            raise ConfigError(f"instructions= is a text or a function of the context, not {self._instructions!r:.80}")
+        asked = None if answer is None else AnswerType(answer)
+        AnswerRules(asked, None, self._check, self._tries)
+        self._words = ToolDomain("", self._toolbox, answer=asked).words(())
+        self._examples = checked_examples(options.get("examples", ()), self._words)
+        for item in self._toolbox.all():
+            if deps_type is not None and item.context is not None and not _accepts(item.needs, deps_type):
+                raise ConfigError(
+                    f"{item.name} takes a context with deps of the type {item.needs!r}, and deps_type= is {deps_type!r}"
+                )
+
+    async def environment(
+        self,
+        task: str,
+        deps: DepsT | None,
+        history: History | Mapping[str, Any] | str | None,
+        model: LanguageModel,
+        told: str | None = None,
+    ) -> ToolEnvironment[AnswerT]:
+        """The environment of a task.
+
+        Args:
+            task: In words.
+            deps: What the tools get.
+            history: The conversation before.
+            model: Counts the tokens that earlier turns take.
+            told: The instructions, where the task was begun before; else they are asked for.
+
+        Raises:
+            ConfigError: ``deps`` is of another type, or the history cannot be gone on with.
+            ToolError: A tool needs ``deps``, and there are none.
+        """
+        if deps is not None and self._deps_type is not None and not fits(deps, self._deps_type):
+            raise ConfigError(f"deps= is of the type {type(deps).__name__}, and deps_type= is {self._deps_type!r}")
+
+        def count(text: str) -> int:
+            return model.prompt_tokens(Request((Message("user", text),), 1))
+
+        briefing = Briefing(await self._told(deps) if told is None else told, self._examples)
+        briefing = briefing.after(history, digests(self._words), count, self._history_tokens)
+        return self._made(task, deps, briefing)
+
+    async def again(self, started: StartedEvent, deps: DepsT | None, model: LanguageModel) -> ToolEnvironment[AnswerT]:
+        """The environment of a task that was begun before, from what its trace says of it."""
+        told = started.environment
+        return await self.environment(started.task, deps, told.get("history"), model, told.get("instructions", ""))
+
+    def _made(self, task: str, deps: DepsT | None, briefing: Briefing) -> ToolEnvironment[AnswerT]:
+        return ToolEnvironment(
+            task, self._toolbox, answer=self._answer, deps=deps, briefing=briefing,
+            answer_check=self._check, answer_tries=self._tries,
+        )  # fmt: skip
+
+    async def _told(self, deps: DepsT | None) -> str:
+        given = self._instructions
+        if isinstance(given, str):
+            return given.strip()
+        said = given(ToolContext(deps))
+        text = await said if inspect.isawaitable(said) else said
+        if not isinstance(text, str):
+            raise ConfigError(f"instructions= returned {text!r:.80}; it returns a text")
+        return text.strip()
+
+
+def _accepts(needed: Any, given: Any) -> bool:
+    """Whether a type of deps is what a tool needs, as far as that can be told."""
+    return not isinstance(needed, type) or not isinstance(given, type) or issubclass(given, needed)
