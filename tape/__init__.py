@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tape.errors import ConfigError as ConfigError
     from tape.errors import TapeError as TapeError
     from tape.guard.guard import Guard as Guard
+    from tape.lm.fallback import FallbackModel as FallbackModel
     from tape.lm.fanout import FanOut as FanOut
     from tape.lm.fanout import plan_fanout as plan_fanout
     from tape.lm.registry import open_model as open_model
@@ -78,6 +79,7 @@ _WHERE = {
     "Choice": "tape.choice",
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.protocols.result",
+    "FallbackModel": "tape.lm.fallback",
     "FanOut": "tape.lm.fanout",
     "Guard": "tape.guard.guard",
     "IrcotAgent": "tape.methods.cgdp.agents.ircot",

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 from uuid import uuid4
 
 from tape.agents.at_once import AtOnce
@@ -34,19 +34,23 @@ from tape.agents.record import TraceRecord, left_of
 from tape.agents.resume import Resumption
 from tape.agents.stream import EpisodeStream
 from tape.approval import Approver
-from tape.budget import Budget, Ledger
+from tape.budget import Budget, BudgetLike, Ledger
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, environment_faults
 from tape.errors import ConfigError, ResumeError, UnknownCostError
 from tape.lm.accounting import AccountedLM
+from tape.lm.base import for_run
 from tape.lm.price_table import missing_price
 from tape.protocols import AnswerT, Environment
 from tape.protocols.result import EpisodeResult
 from tape.seeds import derive
 from tape.trace import StartedEvent, TraceWriter, hold
 from tape.waiting import run_sync
+
+if TYPE_CHECKING:
+    from tape.tools.tool import Tool
 
 M = TypeVar("M")
 
@@ -149,6 +153,28 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
 
         return EpisodeStream(play)
 
+    def as_tool(
+        self, name: str, *, budget: BudgetLike, description: str = "", pure: bool = False,
+        traces: Path | str | None = None,
+    ) -> Tool:  # fmt: skip
+        """This agent as a tool of another one, which gives it a task in words.
+
+        Each call has a part of the caller's budget, gets the caller's ``deps``, and asks the caller's approver.
+
+        Args:
+            name: Of the tool.
+            budget: The part of each call.
+            description: What it can do, for the caller's model.
+            pure: It changes nothing.
+            traces: A folder for the traces of its runs; each names the run and the call that it was made for.
+
+        Raises:
+            ConfigError: This agent has no tools, or there is no budget.
+        """
+        from tape.agents.subagents import agent_tool
+
+        return agent_tool(self, name, budget, description=description, pure=pure, traces=traces)
+
     def resume(
         self, trace: Path | str, env: Environment[AnswerT] | None = None, **options: Unpack[ResumeOptions]
     ) -> EpisodeResult[AnswerT]:
@@ -206,8 +232,7 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
     async def _played(
         self, env: Environment[AnswerT], options: Options, asked: Approver | None, resumption: Resumption | None = None
     ) -> EpisodeResult[AnswerT]:
-        with self._opened(env, options, resumption) as episode:
-            episode.approver = asked if resumption is None else resumption.asks(asked)
+        with self._opened(env, options, resumption, asked) as episode:
             try:
                 await play_to_end(episode, derive(options.seed, "environment"), self._play)
                 episode.conclude()
@@ -216,7 +241,9 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         return episode.result
 
     @contextmanager
-    def _opened(self, env: Environment, options: Options, resumption: Resumption | None = None) -> Iterator[Episode]:
+    def _opened(
+        self, env: Environment, options: Options, resumption: Resumption | None = None, asked: Approver | None = None
+    ) -> Iterator[Episode]:
         """Check everything, and begin an episode: ledger, trace, accounted model."""
         seed, trace, parent, payer, simulator, model, listener = options[1:8]
         if (self.config.world_model == "simulator") != (simulator is not None):
@@ -232,7 +259,7 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         _require_own_loop(env)
         config = self.config.resolved(env.domain)
         caps = options.caps() | Budget.read(env.budget, "the environment's budget")
-        deadline, model = Deadline(caps.get(WALL)), model or self.model
+        deadline, model = Deadline(caps.get(WALL)), for_run(model or self.model)
         if resumption is not None:
             caps, model, deadline = resumption.record.caps, resumption.model(model), resumption.deadline()
         ledger = Ledger(caps.without(WALL), parent, payer=payer)
@@ -247,6 +274,7 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         line, end_line = progress_line() if own else (None, lambda: None)
         stop_listening = listen(writer, listener or line)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
+        episode.approver = asked if resumption is None else resumption.asks(asked)
         run = _name_of(env, resumption)
         env.played_in(surroundings(episode, run))
         if env.copies is not None:
@@ -267,6 +295,7 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
                     environment=dict(env.made_with()),
                     parent=left_of(parent),
                     run=run,
+                    caller=options.caller,
                 )
             )
             yield episode

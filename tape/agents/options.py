@@ -63,6 +63,7 @@ class PlanOptions(TypedDict, total=False):
         listener: Called with every event as it is written. An exception is logged, and ends the calls.
         max_turns: A cap on requests to the model, beside those of the budget.
         max_seconds: A cap on real time.
+        caller: The call of another agent that this run is made for, as its trace says.
     """
 
     budget: BudgetLike
@@ -75,6 +76,7 @@ class PlanOptions(TypedDict, total=False):
     listener: Listener | None
     max_turns: int
     max_seconds: float
+    caller: str
 
 
 class ApprovalOptions(TypedDict, total=False):
@@ -155,6 +157,7 @@ class Options(NamedTuple):
     listener: Listener | None = None
     max_turns: int | None = None
     max_seconds: float | None = None
+    caller: str = ""
 
     def caps(self) -> Budget:
         """The caps that are given.

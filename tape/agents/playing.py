@@ -25,7 +25,7 @@ from tape.errors import (
 )
 from tape.protocols import FailedCall
 from tape.protocols.result import judged_wrong
-from tape.protocols.surroundings import Surroundings
+from tape.protocols.surroundings import Surroundings, nobody_is_asked
 from tape.trace import FinishedEvent
 
 
@@ -85,14 +85,15 @@ def surroundings(episode: Episode, run: str) -> Surroundings:
     def left() -> Mapping[str, Decimal]:
         return {kind: amount_of(kind, count) for kind, count in episode.remaining().items()}
 
+    approver = episode.approver
+
     async def ask(question: str) -> bool:
-        if episode.approver is None:
-            return False
+        assert approver is not None
         request = ApprovalRequest(question, question, "", {}, amounts(episode.remaining()), (), "asked", 0)
         request = replace(request, step=episode.result.steps)
-        return (await episode.approver.ask(request))[0] is Approval.ALLOW
+        return (await approver.ask(request))[0] is Approval.ALLOW
 
-    return Surroundings(run, left, ask)
+    return Surroundings(run, left, nobody_is_asked if approver is None else ask)
 
 
 def account(episode: Episode) -> None:

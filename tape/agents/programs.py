@@ -151,6 +151,7 @@ class ProgramPlanner:
             if program.stopped is not None:
                 episode.roles.count_malformed("plan", f"{text} [{program.stopped.why}]")
             programs.append(program)
+        episode.roles.lm.report(readable=any(program.statements for program in programs))
         return programs
 
     def _first_samples(self) -> int:

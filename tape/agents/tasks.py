@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Generic, TypeAlias, TypedDict
+from typing import Any, Generic, TypeAlias, TypedDict, get_origin
 
 from tape.agents.options import DepsT
 from tape.errors import ConfigError
@@ -59,7 +59,7 @@ class TaskMaker(Generic[DepsT, AnswerT]):
     """
 
     def __init__(self, tools: Sequence[Tool], deps_type: type[DepsT] | None, answer: Any, options: TaskTools) -> None:
-        self._toolbox, self._deps_type, self._answer = Toolbox(tools), deps_type, answer
+        self._toolbox, self.deps_type, self._answer = Toolbox(tools), deps_type, answer
         self._instructions: Instructions = options.get("instructions", "")
         self._check, self._tries = options.get("answer_check"), options.get("answer_tries", ANSWER_TRIES)
         self._history_tokens = options.get("history_tokens", HISTORY_TOKENS)
@@ -96,8 +96,8 @@ class TaskMaker(Generic[DepsT, AnswerT]):
             ConfigError: ``deps`` is of another type, or the history cannot be gone on with.
             ToolError: A tool needs ``deps``, and there are none.
         """
-        if deps is not None and self._deps_type is not None and not fits(deps, self._deps_type):
-            raise ConfigError(f"deps= is of the type {type(deps).__name__}, and deps_type= is {self._deps_type!r}")
+        if deps is not None and self.deps_type is not None and not fits(deps, self.deps_type):
+            raise ConfigError(f"deps= is of the type {type(deps).__name__}, and deps_type= is {self.deps_type!r}")
 
         def count(text: str) -> int:
             return model.prompt_tokens(Request((Message("user", text),), 1))
@@ -130,4 +130,9 @@ class TaskMaker(Generic[DepsT, AnswerT]):
 
 def _accepts(needed: Any, given: Any) -> bool:
     """Whether a type of deps is what a tool needs, as far as that can be told."""
-    return not isinstance(needed, type) or not isinstance(given, type) or issubclass(given, needed)
+    needed, given = get_origin(needed) or needed, get_origin(given) or given
+    return (
+        Any in (needed, given)
+        or not (isinstance(needed, type) and isinstance(given, type))
+        or issubclass(given, needed)
+    )

@@ -62,8 +62,10 @@ class LmActor:
             thought, written = self._context.prompt_format.read_act(state, text)
         except InvalidOutputError as error:
             self._context.count_malformed("act", text, error)
+            self._context.lm.report(readable=False)
             # Under the constraint the action is known; only the thought can be cut off.
             return Acted(fixed, text)
+        self._context.lm.report(readable=True)
         return Acted(written, thought)
 
     def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:

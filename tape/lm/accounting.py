@@ -149,7 +149,9 @@ class AccountedLM(WrappedLM):
         paid, unproven, costs, generated = Resources(), Resources(), [], []
         for i, (request, answer) in enumerate(zip(requests, answers, strict=True)):
             usage = self._checked(request, answer.usage if isinstance(answer, EndpointError) else usage_of(answer))
-            cost = prices.cost(price, usage, capped=capped) if prices and price else actual_cost(price, usage)
+            cost = usage.cost
+            if cost is None:
+                cost = prices.cost(price, usage, capped=capped) if prices and price else actual_cost(price, usage)
             if usage.cached and usage.calls > 1:
                 # The cache answered without asking the payer, and the answer once took several calls.
                 try:

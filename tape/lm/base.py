@@ -135,6 +135,7 @@ class Usage:
         unproven: Tokens of prompts and of samples among them that are ``assumed``.
         split: What the provider's cache had of the prompts, as far as that is reported.
         answered: What the answers call the models that gave them, as far as they say so.
+        cost: What it cost, where several models of different prices were asked; else its price says so.
 
     Examples:
         >>> from tape.lm.base import Usage
@@ -151,6 +152,7 @@ class Usage:
     unproven: tuple[int, int] = (0, 0)
     split: Split = UNSPLIT
     answered: tuple[str, ...] = ()
+    cost: Resources | None = field(default=None, compare=False)
 
     @property
     def total(self) -> int:
@@ -177,10 +179,11 @@ class EndpointError(ModelError):
 
     Attributes:
         usage: What its calls used or may have used (:class:`tape.lm.base.Usage`).
+        passing: It was not reached, had too many calls or a fault of its own, so that another model may answer.
     """
 
-    def __init__(self, message: str, usage: Usage) -> None:
-        self.usage = usage
+    def __init__(self, message: str, usage: Usage, *, passing: bool = False) -> None:
+        self.usage, self.passing = usage, passing
         super().__init__(message)
 
 
@@ -336,6 +339,13 @@ def window_of(model: LanguageModel) -> int | None:
     """Most tokens of a prompt and its answer together: the model's attribute ``window``; None if undeclared."""
     result = getattr(model, "window", None)
     return None if result is None else int(result)
+
+
+def for_run(model: LanguageModel) -> LanguageModel:
+    """The model for a run: what learns while it is asked has a method of this name, and begins anew."""
+    fresh = getattr(model, "for_run", None)
+    made: LanguageModel = model if fresh is None else fresh()
+    return made
 
 
 def worst_case(model: LanguageModel, request: Request) -> Resources:

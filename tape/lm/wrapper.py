@@ -129,6 +129,11 @@ class WrappedLM:
         """See :func:`tape.lm.base.window_of`."""
         return window_of(self._model)
 
+    def report(self, *, readable: bool) -> None:
+        """Tell a model that asks for it whether its last answer could be read (:mod:`tape.lm.fallback`)."""
+        if (report := getattr(self._model, "report", None)) is not None:
+            report(readable=readable)
+
     def prompt_tokens(self, request: Request) -> int:
         """Tokens of a request's prompt."""
         return self._model.prompt_tokens(request)

@@ -39,6 +39,7 @@ class ToolContext(Generic[DepsT_co]):
         budget: What is left of every cap of the run, in units, when the call begins.
         key: Names the effect of this call: the same in each retry, whatever else the plan does. Pass it on as an
             idempotency key.
+        run: The name of the run.
         step: The number of the call, from 1.
         attempt: How often this call was made in the run, this time included.
         ask_approval: Asks the run's approver a question in words; False where there is none.
@@ -59,6 +60,7 @@ class ToolContext(Generic[DepsT_co]):
     deps: DepsT_co
     budget: Mapping[str, Decimal] = field(default_factory=lambda: MappingProxyType({}))
     key: str = ""
+    run: str = ""
     step: int = 1
     attempt: int = 1
     ask_approval: AskApproval = nobody_is_asked
@@ -132,6 +134,7 @@ class Contexts:
             self._deps,
             MappingProxyType(dict(around.left())),
             effect_key(around.run, effect, self._times[effect]),
+            around.run,
             1 + self._made,
             1 + self._failed[effect],
             around.ask,
@@ -163,7 +166,7 @@ def require_deps(tools: Iterable[Tool], deps: Any) -> None:
 def fits(deps: Any, needed: Any) -> bool:
     """Whether a value can be what is needed, as far as that can be told."""
     kind = get_origin(needed) or needed
-    return not isinstance(kind, type) or isinstance(deps, kind)
+    return kind is Any or not isinstance(kind, type) or isinstance(deps, kind)
 
 
 def _name(hint: Any) -> str:

@@ -30,7 +30,7 @@ from tape.tools.copies.base import CopyableState, States, states_of
 from tape.tools.copies.dry_run import DryRun
 from tape.tools.cost import plain
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
-from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
 from tape.tools.history import History, turn_of
 from tape.tools.options import PromptFormats, ToolEnvironmentOptions
 from tape.tools.prompts.common import UNREAD, ToolFormat
@@ -290,6 +290,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     def _used(self, item: Tool, counted: Mapping[str, Any], made: Made, asked: str, *, failed: bool) -> Resources:
         if made.late:
             return item.worst
+        if isinstance(made.error, ToolFailedError) and made.error.used is not None:
+            return made.error.used + STEP
         used = attempt(lambda: Made(item.used(counted, made.value, self._rng("cost", item, asked))))
         if isinstance(used.value, Resources):
             return used.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tape.budget import Resources
 from tape.errors import ConfigError, InvalidOutputError, TapeError
 
 
@@ -38,10 +39,12 @@ class ToolFailedError(TapeError):
         tape.tools.errors.ToolFailedError: there is no city Atlantis
     """
 
-    def __init__(self, why: str, *, hint: str = "") -> None:
+    def __init__(self, why: str, *, hint: str = "", used: Resources | None = None) -> None:
         super().__init__(why)
         self.hint = hint
         """What may help, for instance the names that there are; the agent sees it beside the failure."""
+        self.used = used
+        """What the call has used all the same, its step not counted; None: as the tool's cost says."""
 
 
 class ToolWarning(UserWarning):

@@ -28,6 +28,7 @@ class StartedEvent(Event):
         environment: What of the environment is not in the task (:meth:`tape.protocols.Environment.made_with`).
         parent: What was left of an enclosing ledger.
         run: The run's own name, in files only where what it does for good has keys.
+        caller: The call of another agent that it is made for: its run and number; in files only where there is one.
     """
 
     type: ClassVar[str] = "started"
@@ -38,11 +39,12 @@ class StartedEvent(Event):
     environment: dict[str, Any] = Field(default_factory=dict)
     parent: dict[str, Count] = Field(default_factory=dict)
     run: str = ""
+    caller: str = ""
 
     @model_serializer(mode="wrap")
     def _without_rare_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = handler(self)
-        return {name: value for name, value in written.items() if value or name != "run"}
+        return {name: value for name, value in written.items() if value or name not in ("run", "caller")}
 
 
 class ObservedEvent(Event):

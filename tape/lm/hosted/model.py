@@ -18,6 +18,7 @@ from tape.lm.hosted.limits import EndpointLimits
 from tape.lm.hosted.loops import InLoop
 from tape.lm.hosted.request_account import RequestAccount
 from tape.lm.hosted.wire import (
+    PASSING,
     RETRYABLE,
     UNBILLED,
     HttpCall,
@@ -220,7 +221,8 @@ class HostedLM:
             again = outcome.kind in RETRYABLE and not (unread and outcome.kind == "garbage")
             if not again or tries == self.limits.retries:
                 tried = f" (tried {tries + 1} times)" if tries else ""
-                raise EndpointError(f"{self.name}: {outcome.message}{tried}", account.usage)
+                passing = outcome.kind in PASSING
+                raise EndpointError(f"{self.name}: {outcome.message}{tried}", account.usage, passing=passing)
             unread |= outcome.kind == "garbage"
             await self._wait(outcome, tries, account)
             tries += 1
@@ -250,6 +252,7 @@ class HostedLM:
                 f"{self.name}: {failure.message}; it asks to wait {seconds:g} s, more than "
                 f"max_wait={self.limits.max_wait:g}",
                 account.usage,
+                passing=True,
             )
         await self._sleep(seconds)
 

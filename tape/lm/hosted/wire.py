@@ -19,6 +19,8 @@ from tape.redaction import redacted
 
 FailureKind = Literal["limit", "timeout", "connect", "cut", "server", "garbage", "redirect", "refused"]
 
+PASSING: frozenset[FailureKind] = frozenset(("limit", "timeout", "connect", "cut", "server"))
+"""After which another model may answer."""
 RETRYABLE: frozenset[FailureKind] = frozenset(("limit", "timeout", "connect", "cut", "server", "garbage"))
 UNBILLED: frozenset[FailureKind] = frozenset(("limit", "connect", "refused"))
 """Failures after which the endpoint has certainly computed nothing. All others may be billed."""
