@@ -56,13 +56,31 @@ M = TypeVar("M")
 
 
 class Agent(AgentBase[DepsT, AnswerT], ABC):
-    """An agent: plays episodes of any environment with any model.
+    """An agent: plays episodes of any environment with any model, and does tasks in words with tools of its own.
+
+    A run's life, as :meth:`stream` shows it; what stands in brackets comes as often as it is needed::
+
+        started
+        observed
+        [ [ ledger  generated ]          the model is paid for and asked
+          plans_sampled                  programs or plans were read
+          graph_folded  walk_selected    the solver has chosen a path
+          [ approval ]                   a person was asked, and may have refused
+          ledger  call_begun             the call is paid for and begins
+          call_ended  ledger  acted      its result, or why there is none
+          observed
+          [ replanned ] ]
+        finished                         the answer, what was used, and how it ended
 
     Args:
         model: A model or its name, for instance ``bundled:mini``.
         config: The switches; or give them as keyword arguments.
         prices: What the model costs, before any listed price: US dollars per million tokens of prompts and of
             completions, ``("0.15", "0.60")``, or a price file.
+        tools: Tools for tasks in words, with ``deps_type``, ``answer`` and the options of
+            :class:`tape.agents.tasks.TaskTools`.
+        deps_type: The type of ``deps``.
+        answer: The type of an answer.
         settings: Fields of :class:`tape.engine.settings.TapeConfig`.
 
     Raises:

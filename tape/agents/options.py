@@ -166,9 +166,13 @@ class Options(NamedTuple):
             ConfigError: One is no amount.
         """
         caps = Budget.read(self.budget)
-        if self.max_turns is not None:
-            caps |= Budget.read({"calls": self.max_turns}, "max_turns=")
-        return caps if self.max_seconds is None else caps | Budget.read({WALL: self.max_seconds}, "max_seconds=")
+        for name, kind in (("max_turns", "calls"), ("max_seconds", WALL)):
+            if (most := getattr(self, name)) is not None:
+                try:
+                    caps |= Budget.of(**{kind: most})
+                except ConfigError as error:
+                    raise ConfigError(f"{name}={most!r}: {error}") from None
+        return caps
 
 
 def require_known(given: Mapping[str, object], options: type) -> None:

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
+from uuid import uuid4
 
 from tape.budget import Resources
 from tape.budget.amounts import unknown
@@ -19,6 +20,7 @@ from tape.errors import ConfigError, error_text
 from tape.gateway.config import Declared, GatewayConfig
 from tape.gateway.downstream import UnansweredError
 from tape.tools.apart import make
+from tape.tools.context import ToolContext, require_deps
 from tape.tools.errors import ToolError, ToolFailedError
 from tape.tools.making import make_tool
 from tape.tools.tool import Tool
@@ -80,6 +82,8 @@ class PythonTool:
         values = self.tool.checked(arguments)
         if self.tool.random is not None:
             values[self.tool.random] = SystemRandom()
+        if self.tool.context is not None:
+            values[self.tool.context] = ToolContext(None, key=uuid4().hex)
         limit = max(1, int(self.seconds / float(kind_of("wall_seconds").resolution)))
         try:
             async with Deadline(limit).timeout() as timeout:
@@ -123,6 +127,7 @@ def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, 
         if not callable(result) and not isinstance(result, Tool):
             raise ToolError(f"{type(result).__name__} is no function; name a function, or a tool made by @tool")
         tool = result if isinstance(result, Tool) else make_tool(result)
+        require_deps([tool], None)
     except (ToolError, ConfigError) as error:
         raise config.error(path, str(error)) from error
     limit = seconds or config.limits.call_seconds

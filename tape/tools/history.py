@@ -154,7 +154,7 @@ class History(BaseModel):
         while shown and count(_joined(shown, left_out)) > most:
             del shown[0]
             left_out += 1
-        return _joined(shown, left_out)
+        return _joined(shown, left_out) if shown else ""
 
     def _digest(self) -> str:
         content = json.dumps(self.model_dump(mode="json", exclude={"digest"}), sort_keys=True)
