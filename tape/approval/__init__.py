@@ -67,7 +67,7 @@ class ApprovalRequest:
         cost: The action's worst case, in units by resource; None for an unknown amount.
         left: What is left of every capped resource, in units; real time is left out.
         rest: The rest of the path, as far as there is one.
-        reason: ``destructive`` where the domain marks the action so, ``asked`` where a tool asks a question in words (then
+        reason: ``destructive`` where the domain marks the action so, ``asked`` where a tool asks in words (then
             ``action`` is the question), else ``selected`` by ``approve_when``.
         step: Steps taken before it.
         note: What an agent says of it: it was done before, or it was asked for only after something was read.

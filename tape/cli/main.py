@@ -23,6 +23,7 @@ COMMANDS = {
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
     "plan": "pick the best of your plans under a budget, or all worth having: tape plan FILE --frontier usd,value",
     "gateway": "give any agent a budget: an MCP server before others, each call priced: tape gateway CONFIG.toml",
+    "serve": "serve agents over HTTP, as OpenAI's models and as runs to watch: tape serve module:agent",
     "ledger": "caps that programs and hosts share, and what is left of them: tape ledger show --url URL",
     "audit": "list the calls in the audit log of a gateway, or check it: tape audit FILE --check",
     "models": "list the language models that can be used here",

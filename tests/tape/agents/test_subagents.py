@@ -65,7 +65,7 @@ def test_an_agent_without_tools_or_without_a_budget_is_no_tool() -> None:
         TapeAgent(ScriptedLM([""])).as_tool("clerk", budget="5 steps")
     with pytest.raises(ConfigError, match="clerk: a sub-agent needs a budget"):
         agent().as_tool("clerk", budget=None)
-    with pytest.raises(ConfigError, match="clerk takes a context with deps of the type .*Office"):
+    with pytest.raises(ConfigError, match=r"clerk takes a context with deps of the type .*Office"):
         TapeAgent(ScriptedLM([""]), tools=[agent().as_tool("clerk", budget="5 steps")], deps_type=int)
 
 

@@ -1,0 +1,56 @@
+"""``tape serve MODULE:AGENT``: agents over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the subcommand."""
+    parser = argparse.ArgumentParser(
+        prog="tape serve",
+        description="Serve agents over HTTP: as models of OpenAI's chat completions at /v1, and as runs at /runs that "
+        "can be watched, approved, ended, and gone on with. SIGTERM lets runs end, or parks them for the next start.",
+    )
+    parser.add_argument(
+        "agents", nargs="+", metavar="[NAME=]MODULE:AGENT", help="agents with tools; clients call them by their names"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8080, help="the port (default: 8080; 0: any free one)")
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a name by which clients may call this server"
+    )
+    parser.add_argument(
+        "--keys", type=Path, metavar="FILE",
+        help="a TOML file of keys, with budgets and rights (default: two keys are made in the folder of runs)",
+    )  # fmt: skip
+    parser.add_argument("--deps", default="", metavar="MODULE:FUNCTION", help="makes what tools get, of the request")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="where runs are kept (runs)")
+    parser.add_argument("--ledger", default="", metavar="URL", help="where keys pay from (default: a file in --runs)")
+    parser.add_argument("--at-once", type=int, default=16, metavar="N", help="runs played at once (16)")
+    parser.add_argument("--queue", type=int, default=64, metavar="N", help="runs that may wait; more get 429 (64)")
+    parser.add_argument("--grace", type=float, default=10.0, metavar="SECONDS", help="for runs to end at SIGTERM (10)")
+    parser.add_argument("--keep", type=float, default=0.0, metavar="DAYS", help="delete ended runs after so long (never)")
+    args = parser.parse_args(argv)
+    from tape.errors import ConfigError
+    from tape.plugins import require_extra
+
+    for name, least in (("port", 0), ("at_once", 1), ("queue", 0), ("grace", 0), ("keep", 0)):
+        if getattr(args, name) < least:
+            raise ConfigError(f"--{name.replace('_', '-')} is at least {least}, got {getattr(args, name)}")
+    if args.port > 65535:
+        raise ConfigError(f"--port is at most 65535, got {args.port}")
+    require_extra("serve", "starlette", "uvicorn", what="tape serve")
+    from tape.serve.setup import ServeOptions, agents_of, serve
+
+    options = ServeOptions(
+        host=args.host, port=args.port, keys=args.keys, runs=args.runs, ledger=args.ledger, deps=args.deps,
+        at_once=args.at_once, queue=args.queue, grace=args.grace, keep=args.keep, hosts=tuple(args.allow_host),
+    )  # fmt: skip
+    if parked := asyncio.run(serve(agents_of(args.agents), options)):
+        print(f"tape serve: {parked} runs are parked; they go on when it starts again", file=sys.stderr)
+    return 0
