@@ -34,7 +34,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--at-once", type=int, default=16, metavar="N", help="runs played at once (16)")
     parser.add_argument("--queue", type=int, default=64, metavar="N", help="runs that may wait; more get 429 (64)")
     parser.add_argument("--grace", type=float, default=10.0, metavar="SECONDS", help="for runs to end at SIGTERM (10)")
-    parser.add_argument("--keep", type=float, default=0.0, metavar="DAYS", help="delete ended runs after so long (never)")
+    parser.add_argument(
+        "--keep", type=float, default=0.0, metavar="DAYS", help="delete ended runs after so long (never)"
+    )
     args = parser.parse_args(argv)
     from tape.errors import ConfigError
     from tape.plugins import require_extra
@@ -51,6 +53,7 @@ def main(argv: Sequence[str]) -> int:
         host=args.host, port=args.port, keys=args.keys, runs=args.runs, ledger=args.ledger, deps=args.deps,
         at_once=args.at_once, queue=args.queue, grace=args.grace, keep=args.keep, hosts=tuple(args.allow_host),
     )  # fmt: skip
-    if parked := asyncio.run(serve(agents_of(args.agents), options)):
-        print(f"tape serve: {parked} runs are parked; they go on when it starts again", file=sys.stderr)
-    return 0
+    stopped = asyncio.run(serve(agents_of(args.agents), options))
+    if stopped.parked:
+        print(f"tape serve: {stopped.parked} runs are parked; they go on when it starts again", file=sys.stderr)
+    return 130 if stopped.interrupted else 0

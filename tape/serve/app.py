@@ -133,9 +133,7 @@ class Routes:
     async def _chat(self, request: Request, key: Key) -> Response:
         chat = await _body(request, ChatRequest)
         asked, continues = chat.asked(key.name, request.headers.get("traceparent", "")[:100])
-        record = self._runs.begin(
-            key, asked, idempotency_key=_idempotency(request), continues=continues
-        )
+        record = self._runs.begin(key, asked, idempotency_key=_idempotency(request), continues=continues)
         if chat.stream:
             return _stream(self._chunks(record, chat))
         record = await self._runs.ended(record.id)

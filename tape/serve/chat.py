@@ -77,7 +77,9 @@ class ChatRequest(BaseModel):
         continues = self.metadata.get("continues", "")
         if not isinstance(continues, str):
             raise RunRefusedError(400, "continues", "metadata.continues is the id of a run")
-        before = [message for message in self.messages[:-1] if message.role in ("system", "developer", "user", "assistant")]
+        before = [
+            message for message in self.messages[:-1] if message.role in ("system", "developer", "user", "assistant")
+        ]
         said = "\n".join(f"{message.role}: {json.dumps(message.text)}" for message in before)
         task = self.messages[-1].text
         told = f"{task}\n\nWhat was said before, as text:\n{said}" if said and not continues else task
@@ -110,7 +112,9 @@ def require_answer(record: RunRecord) -> None:
     if record.state == "ended" and record.end_state == "success":
         return
     if record.state == "waiting":
-        raise RunRefusedError(409, "approval_required", f"{record.id} waits for a person; it goes on at /runs/{record.id}")
+        raise RunRefusedError(
+            409, "approval_required", f"{record.id} waits for a person; it goes on at /runs/{record.id}"
+        )
     why = f"{record.id} ended as {record.end_state or record.state}: {record.detail or 'see GET /runs/ID'}"
     if record.end_state.partition(":")[0] in OVER_BUDGET:
         raise RunRefusedError(402, "insufficient_quota", why)
@@ -134,6 +138,7 @@ def completion(record: RunRecord) -> dict[str, Any]:
 
 def chunks(record: RunRecord, options: StreamOptions | None) -> Sequence[Mapping[str, Any]]:
     """The same as the pieces of a stream, after the first one."""
+
     def piece(delta: Mapping[str, Any], finish: str | None) -> dict[str, Any]:
         return first_chunk(record) | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
@@ -157,4 +162,7 @@ def first_chunk(record: RunRecord) -> dict[str, Any]:
 def models(names: Sequence[str]) -> dict[str, Any]:
     """The agents as a list of models."""
     made = int(time.time())
-    return {"object": "list", "data": [{"id": n, "object": "model", "created": made, "owned_by": "tape"} for n in names]}
+    return {
+        "object": "list",
+        "data": [{"id": n, "object": "model", "created": made, "owned_by": "tape"} for n in names],
+    }

@@ -137,10 +137,11 @@ def _key(file: Path, name: str, given: KeySettings) -> Key:
         token = read_token(file.parent / given.token_file)
     if problem := weakness_of(token):
         raise ConfigError(f"{where}: {problem}")
-    return Key(
-        name, token, Budget.read(given.budget, f"{where}: budget"), Budget.read(given.run, f"{where}: run"),
-        given.approves, given.watches,
-    )  # fmt: skip
+    try:
+        budget, run = Budget.read(given.budget), Budget.read(given.run)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    return Key(name, token, budget, run, given.approves, given.watches)
 
 
 def made_keys(folder: Path) -> tuple[Keys, Mapping[str, Path]]:

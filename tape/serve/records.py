@@ -110,7 +110,9 @@ class RunFolder:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise ConfigError(f"{folder}: runs cannot be kept there: {error.strerror}; name another by --runs") from None
+            raise ConfigError(
+                f"{folder}: runs cannot be kept there: {error.strerror}; name another by --runs"
+            ) from None
         self._folder = folder
 
     def trace(self, id: str) -> Path:

@@ -28,7 +28,18 @@ from tape.trace import Event, read_trace
 logger = logging.getLogger("tape.serve")
 
 SHOWN = frozenset(
-    "started plans_sampled walk_selected approval call_begun call_ended acted observed replanned finished".split()
+    [
+        "started",
+        "plans_sampled",
+        "walk_selected",
+        "approval",
+        "call_begun",
+        "call_ended",
+        "acted",
+        "observed",
+        "replanned",
+        "finished",
+    ]
 )
 """The events that a client sees; prompts and amounts set aside are for the trace."""
 BUSY = ("queued", "running")
@@ -150,13 +161,15 @@ class Runs:
                 self._play(record, again=self._folder.trace(record.id).exists())
         return len(open_runs)
 
-    async def stop(self, grace: float) -> int:
-        """Let runs end for some seconds, then park the others; returns how many are parked."""
+    async def stop(self, grace: float, urged: asyncio.Future[None] | None = None) -> int:
+        """Let runs end for some seconds, or until it is urged, then park the others; returns how many are parked."""
         self._stopping = True
         tasks = [live.task for live in self._live.values() if live.task is not None]
         if not tasks:
             return 0
-        _, late = await asyncio.wait(tasks, timeout=grace)
+        ended: asyncio.Future[Any] = asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait([ended, *([urged] if urged else [])], timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+        late = [task for task in tasks if not task.done()]
         for task in late:
             task.cancel()
         if late:

@@ -24,7 +24,6 @@ from tape.serve.keys import Keys, made_keys, read_keys
 from tape.serve.records import RunFolder
 from tape.serve.runs import Runs
 
-
 _END_SECONDS = 2
 """For connections that are left when all runs have ended or are parked."""
 
@@ -107,8 +106,8 @@ def require_caps(store: LedgerStore, keys: Keys) -> None:
                 store.set_cap(cap, "tape serve", "as the file of keys says")
 
 
-async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> int:
-    """Serve until the process is asked to end; returns how many runs were parked.
+async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> Stopped:
+    """Serve until SIGTERM or Ctrl-C; then let runs end, or park them, before the last connection closes.
 
     Raises:
         ConfigError: The port is taken, or a key or a folder cannot be used.
@@ -137,32 +136,56 @@ async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> int:
                     timeout_graceful_shutdown=_END_SECONDS,
                 )
             )  # fmt: skip
+            signals = _Signals()
             going_on = runs.start()
             url = f"http://{options.host}:{listening.getsockname()[1]}/v1"
-            print(f"tape serve: {', '.join(agents)} at {url} for clients that send {where}", file=sys.stderr, flush=True)
+            print(
+                f"tape serve: {', '.join(agents)} at {url} for clients that send {where}", file=sys.stderr, flush=True
+            )
             if going_on:
                 print(f"tape serve: {going_on} runs go on", file=sys.stderr, flush=True)
-            return await _until_asked(server, listening, runs, routes, options)
+            cleaning = asyncio.create_task(_clean(runs, options.keep))
+            serving = asyncio.create_task(server.serve(sockets=[listening]))
+            await asyncio.wait([serving, signals.asked], return_when=asyncio.FIRST_COMPLETED)
+            routes.ready = False
+            cleaning.cancel()
+            parked = await runs.stop(options.grace, signals.urged)
+            server.should_exit = True
+            await serving
+            return Stopped(parked, signals.interrupted)
 
 
-async def _until_asked(
-    server: _Server, listening: socket.socket, runs: Runs, routes: Routes, options: ServeOptions
-) -> int:
-    """Serve until SIGTERM or Ctrl-C; then let runs end, or park them, before the last connection closes."""
-    asked = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
-    serving, waiting = asyncio.create_task(server.serve(sockets=[listening])), asyncio.create_task(asked.wait())
-    cleaning = asyncio.create_task(_clean(runs, options.keep))
-    try:
-        await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        routes.ready = False
-        waiting.cancel()
-        cleaning.cancel()
-        parked = await runs.stop(options.grace)
-        server.should_exit = True
-        await serving
-    return parked
+@dataclass(frozen=True)
+class Stopped:
+    """How a server has ended.
+
+    Attributes:
+        parked: Runs that go on when it starts again.
+        interrupted: By Ctrl-C.
+    """
+
+    parked: int
+    interrupted: bool
+
+
+class _Signals:
+    """SIGTERM and Ctrl-C ask the server to end; a second one ends the patience with runs."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.asked: asyncio.Future[None] = loop.create_future()
+        self.urged: asyncio.Future[None] = loop.create_future()
+        self.interrupted = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._came, number)
+
+    def _came(self, number: signal.Signals) -> None:
+        self.interrupted |= number == signal.SIGINT
+        if not self.asked.done():
+            self.asked.set_result(None)
+            print("tape serve: it ends when its runs have ended; once more parks them now", file=sys.stderr, flush=True)
+        elif not self.urged.done():
+            self.urged.set_result(None)
 
 
 class _Server(uvicorn.Server):
