@@ -1,7 +1,7 @@
 """Our own time in an agent's run, beside pydantic-ai's in one run: ``python -m experiments.benches.agent``.
 
-Functions stand for models, so nothing is measured but the frameworks. A run makes three calls of tools and answers. Both
-are measured in turns, so that what else the machine does meets both; a run's time is the median of its repeats.
+Functions stand for models, so nothing is measured but the frameworks. A run makes three calls of tools and answers.
+Both are measured in turns, so that what else the machine does meets both. A run's time is the median of its repeats.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def look(name: str) -> str:
 
 def tape_run() -> Callable[[], Awaitable[Any]]:
     """A run of ours under caps on steps and tokens."""
-    agent = TapeAgent(ScriptedLM(lambda request, sample: PROGRAM), tools=[look])
+    agent = TapeAgent(ScriptedLM(lambda _request, _sample: PROGRAM), tools=[look])
 
     async def run() -> Any:
         result = await agent.arun("Look up three names.", budget="20 steps, 20000 tokens", listener=_ignored)
@@ -54,6 +54,7 @@ def pydantic_ai_run() -> Callable[[], Awaitable[Any]]:
     from pydantic_ai.usage import UsageLimits
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        del info
         results = [
             part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)
         ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The routes of ``tape serve``, and what every request has to fulfil: a key, a name of this host, a body within bounds."""
+"""The routes of ``tape serve``, and what each request needs: a key, a name of this host, a body within bounds."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from tape.errors import ConfigError
 from tape.files import partial_file
 
 RunState = Literal["queued", "running", "waiting", "parked", "unknown", "ended", "cancelled"]
-"""``waiting``: for a person. ``parked``: the server stopped meanwhile; it goes on with the next one. ``unknown``: a call
-was under way then that may have changed something, so a person has to look. The last two states are final."""
+"""``waiting``: for a person. ``parked``: the server stopped meanwhile; it goes on with the next one. ``unknown``: a
+call was under way then that may have changed something, so a person has to look. The last two states are final."""
 FINAL: tuple[RunState, ...] = ("ended", "cancelled")
 _ID = re.compile(r"run_[A-Za-z0-9_-]{24}")
 

@@ -127,7 +127,7 @@ async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> Stopped:
             listening = socket.create_server((options.host, options.port))
         except OSError as error:
             raise ConfigError(
-                f"cannot serve at {options.host}:{options.port}: {error.strerror or error}; give another --port (0: any)"
+                f"{options.host}:{options.port} cannot be used: {error.strerror or error}; give another --port (0: any)"
             ) from error
         with listening:
             server = _Server(

@@ -246,7 +246,6 @@ async def test_a_full_queue_says_when_to_come_again_and_a_cancelled_run_frees_it
         assert (full.status_code, full.headers["retry-after"]) == (429, "2")
         assert (await client.post(f"/runs/{first}/cancel")).json()["state"] == "cancelled"
         await server.state(second, "running")
-        [balance] = server.store.read("serve/ann")
         shop.gate.set()
         await server.state(second, "ended")
         assert server.runs._places.active == 0
@@ -303,12 +302,14 @@ def test_a_parked_run_goes_on_with_the_next_server_and_does_nothing_twice(tmp_pa
 async def test_what_is_wrong_is_said_in_openais_form(tmp_path: Path) -> None:
     async with served(tmp_path) as server, server.client() as client:
         image = [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+        seen = {"model": "shop", "messages": [{"role": "user", "content": image}]}
+        said = {"model": "shop", "messages": [{"role": "assistant", "content": "a"}]}
         cases: list[tuple[str, Any, int, str]] = [
             ("/v1/chat/completions", chat("a", model="other"), 404, "there is no agent 'other'; there is shop"),
             ("/v1/chat/completions", chat("a", n=2), 400, "one answer"),
             ("/v1/chat/completions", {"model": "shop", "messages": []}, 400, "messages: "),
-            ("/v1/chat/completions", {"model": "shop", "messages": [{"role": "user", "content": image}]}, 400, "image_url"),
-            ("/v1/chat/completions", {"model": "shop", "messages": [{"role": "assistant", "content": "a"}]}, 400, "user's"),
+            ("/v1/chat/completions", seen, 400, "image_url"),
+            ("/v1/chat/completions", said, 400, "user's"),
             ("/runs", {"task": " "}, 400, "1 to 100000 characters"),
             ("/runs", {"task": "a", "tusk": "a"}, 400, "tusk"),
             ("/runs", {"task": "a", "continues": "run_none"}, 404, "there is no run"),
