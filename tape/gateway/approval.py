@@ -12,10 +12,10 @@ from typing import Any
 
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 
+from tape.gateway.books import digest
 from tape.gateway.catalog import Offered
 from tape.gateway.desk import MOST_SHOWN, ApprovalQuestion, Desk
 from tape.gateway.gateway import Caller
-from tape.gateway.journal import digest
 from tape.tools.json_schemas import described
 from tape.tools.shown import Row, UnshowableError, pages_of, rows_of
 

@@ -77,7 +77,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, people_file:
             session_idle_timeout=limits.idle_seconds,
             max_request_body_size=MOST_BODY_BYTES,
         )
-        sessions = Sessions(app, gateway.ledgers.end, limits.most_sessions, limits.idle_seconds)
+        sessions = Sessions(app, gateway.ledgers.end_session, limits.most_sessions, limits.idle_seconds)
 
         class Bound(Connection):
             registry = Connections()

@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from tape.budget.contract import Refused
-from tape.budget.locks import CLIENT
 from tape.budget.rules import LedgerError, logger
+from tape.budget.stores.books import Books
 from tape.budget.stores.memory import BookStore, Clock, present
 from tape.budget.stores.records import Record, lines_of, with_times
 from tape.budget.stores.shared_file import SharedFile
@@ -32,25 +32,15 @@ class FileStore(BookStore):
     Args:
         path: Made if missing.
         clock: Says the present.
-        seen: Is called with every record that another one has written, once it is read; after a fault with earlier ones
-            again.
-        rank: Of the lock on it, see :mod:`tape.budget.locks`.
+        books: See :class:`BookStore`.
 
     Raises:
         LedgerError: It is malformed or cannot be written, or this system has no locks on files.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        clock: Clock = present,
-        *,
-        seen: Callable[[Record], None] = lambda _: None,
-        rank: int = CLIENT,
-    ) -> None:
-        super().__init__(clock)
-        self._seen = seen
-        self._file = SharedFile(path, self._take, self._forget, rank)
+    def __init__(self, path: Path, clock: Clock = present, *, books: Callable[[], Books] = Books) -> None:
+        super().__init__(clock, books)
+        self._file = SharedFile(path, self._take, self._forget)
         try:
             with self.alone():
                 if not self._file.count:
@@ -62,10 +52,6 @@ class FileStore(BookStore):
     def close(self) -> None:
         """See :class:`LedgerStore`."""
         self._file.close()
-
-    def free(self) -> bool:
-        """Whether this thread may have it now; see :meth:`SharedFile.free`."""
-        return self._file.free()
 
     def _exclusive(self) -> AbstractContextManager[None]:
         return self._file.alone()
@@ -87,9 +73,7 @@ class FileStore(BookStore):
                 if record != _HEAD:
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 return
-            record = with_times(record)
-            self._seen(record)  # first, so that what it refuses is refused again, and not taken for a second one
-            self._books.apply(record)
+            self._books.apply(with_times(record))
         except UnknownCostError as error:
             raise LedgerError(f"{where}: {error}, or name another") from error
         except _MALFORMED as error:
