@@ -17,8 +17,7 @@ from tape.budget import Budget, Cap, Limit, Paused, Refused, Resources
 from tape.budget.accounts import accounts_of, named
 from tape.budget.resources import exceeded, in_units
 from tape.budget.stores.books import Books
-from tape.budget.stores.records import Record
-from tape.budget.stores.windows import Hold
+from tape.budget.stores.windows import Hold, Record
 from tape.errors import TapeError, UnknownCostError
 from tape.guard.left import ScopeReading
 

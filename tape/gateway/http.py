@@ -19,8 +19,8 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
+from tape.gateway.approval import Desk
 from tape.gateway.config import LOCAL, GatewayConfig
-from tape.gateway.desk import Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
 from tape.gateway.http_requests import MOST_BODY_BYTES, HttpRoute, Requests, refuse

@@ -14,8 +14,8 @@ from tape.budget.accounts import accounts_of
 from tape.budget.contract import State
 from tape.budget.resources import kind_of, kinds
 from tape.errors import ConfigError
+from tape.gateway.approval import ApprovalQuestion, Desk
 from tape.gateway.books import RUN, Day, GatewayBooks, name_of
-from tape.gateway.desk import ApprovalQuestion, Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.watching import WatchedCall
 from tape.guard.left import ScopeReading

@@ -6,6 +6,7 @@ record, synced to the disk, before it answers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -15,13 +16,14 @@ from tape.budget.contract import Refused
 from tape.budget.rules import LedgerError, logger
 from tape.budget.stores.books import Books
 from tape.budget.stores.memory import BookStore, Clock, present
-from tape.budget.stores.records import Record, lines_of, with_times
 from tape.budget.stores.shared_file import SharedFile
+from tape.budget.stores.windows import Record
 from tape.errors import DataError, UnknownCostError
 from tape.files import why
 from tape.reading import parse_json
 
 SCHEMA = 1
+_TIMES = ("at", "expires")
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
 _MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
@@ -57,7 +59,7 @@ class FileStore(BookStore):
         return self._file.alone()
 
     def _append(self, *records: Record) -> None:
-        self._file.append(lines_of(*records))
+        self._file.append([json.dumps(record, default=datetime.isoformat) + "\n" for record in records])
 
     def _warn(self, at: datetime, refused: Refused | None = None) -> None:
         try:
@@ -73,7 +75,8 @@ class FileStore(BookStore):
                 if record != _HEAD:
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 return
-            self._books.apply(with_times(record))
+            times = {name: datetime.fromisoformat(record[name]) for name in _TIMES if name in record}
+            self._books.apply({**record, **times})
         except UnknownCostError as error:
             raise LedgerError(f"{where}: {error}, or name another") from error
         except _MALFORMED as error:

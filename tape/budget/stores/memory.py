@@ -18,7 +18,7 @@ from tape.budget.locks import CLIENT, OrderedLock
 from tape.budget.periods import Period
 from tape.budget.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, log_late, of_lacking, tell
 from tape.budget.stores.books import Books
-from tape.budget.stores.records import Record
+from tape.budget.stores.windows import Record
 from tape.errors import TapeError
 from tape.reading import short
 

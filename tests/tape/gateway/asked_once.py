@@ -164,7 +164,9 @@ class Schedule:
         self._counts["asked twice"] += sum(count > 1 for count in self._asked.values())
         self._counts["asked"] += self._asked.total()
         self._counts["granted"] += self._granted.total()
-        assert not any(reading(ledgers).held.get("usd") for ledgers in self._books), "nothing is held once all has ended"
+        assert not any(reading(ledgers).held.get("usd") for ledgers in self._books), (
+            "nothing is held once all has ended"
+        )
 
     async def _written(self) -> None:
         """Wait for what is written soon; then what is held is what calls hold whose user is not thinking any more."""

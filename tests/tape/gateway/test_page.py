@@ -18,8 +18,8 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from tape.budget import Budget, Cap, LedgerStore, Resources, Wanted, open_store
 from tape.budget.contract import State
 from tape.errors import ConfigError
+from tape.gateway.approval import Desk
 from tape.gateway.books import Day
-from tape.gateway.desk import Desk
 from tape.gateway.http import people_token
 from tape.gateway.ledgers import Ledgers
 from tape.gateway.page import MOST_OF_CLIENT, GatewayPage, would_do
@@ -318,5 +318,5 @@ async def test_nobody_waits_for_a_page_that_nobody_has_open(tmp_path: Path, monk
         assert "nobody at the page allowed it in time" in tool.structured_content["message"]
         tool = await client.call_tool("drop", {"text": "x" * 70_000})
         assert "longer than what the page shows" in tool.structured_content["message"]
-    monkeypatch.setattr("tape.gateway.desk.ATTENDED_SECONDS", 0)
+    monkeypatch.setattr("tape.gateway.approval.ATTENDED_SECONDS", 0)
     assert not desk.attended
