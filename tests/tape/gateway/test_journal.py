@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, LedgerError, Resources
+from tape.budget import Budget, LedgerError, PausedError, Resources
 from tape.budget.stores.file import FileStore
 from tape.errors import BudgetExceededError
 from tape.gateway.books import name_of
@@ -218,6 +218,21 @@ def test_other_files_are_no_journal(tmp_path: Path) -> None:
         books(tmp_path / "link")
     with pytest.raises(LedgerError, match="name another"):
         books(tmp_path / "no" / "j")
+
+
+async def test_a_new_cap_counts_what_was_spent_before_it_and_a_pause_by_hand_is_kept(path: Path) -> None:
+    ledgers = books(path)
+    (await begin(ledgers)).settle(COST)
+    await begin(ledgers)
+    ledgers.close()
+    capped = books(path, client=1000)
+    assert reading(capped, "gateway/local/2").left() == {"usd": 200}
+    with pytest.raises(BudgetExceededError, match="client"):
+        await begin(capped)
+    FileStore(path).pause("gateway/local", "anna", "a look", stopped=True)
+    with pytest.raises(PausedError, match="stopped by anna"):
+        await begin(capped, Resources({"usd": 1}))
+    capped.close()
 
 
 async def test_an_unknown_amount_under_a_new_cap_is_an_error(path: Path) -> None:
