@@ -109,7 +109,8 @@ class Gateway:
                 )
         journal, payer = self.ledgers.journal, self.ledgers.payer
         also = f". Settle the shared ledger's hold too: tape ledger holds {payer.scope} has its id" if payer else ""
-        for record in self.ledgers.read(self.ledgers.others) if journal else ():
+        for record in self.ledgers.read(self.ledgers.others):
+            assert journal is not None, "nobody else has a store in memory"
             texts.append(
                 f"a call of {record.name} is open in {journal}: another gateway is at work, or was killed. "
                 f"It counts as {json.dumps(amounts(record.worst))} until it ends, or you say what it took: "
@@ -237,7 +238,7 @@ class Gateway:
             book = await self._own_left(scope)
         except LedgerError as problem:
             return refused("ledger", f"{redacted(str(problem))}; nothing was spent", tool=tool.name)
-        would_fit = [
+        would_fit: list[dict[str, Any]] = [
             {"tool": name, "worst_case": amounts(other.worst(arguments)), "quality": other.quality}
             for name, other in fitting(self.catalog.tools, book, tool.name, arguments).items()
         ]
