@@ -261,3 +261,14 @@ def answer(done: asyncio.Future[T], call: Callable[[], T], caught: type[BaseExce
         post(lambda: done.set_exception(failure))
     else:
         post(lambda: done.set_result(result))
+
+
+async def answer_of(asking: Future[T], give_back: Callable[[T], object]) -> T:
+    """The answer of a thread; one that comes after its caller was cancelled is given back."""
+    answered = asyncio.wrap_future(asking)
+    try:
+        return await asyncio.shield(answered)
+    except asyncio.CancelledError:
+        answered.add_done_callback(lambda future: future.cancelled() or future.exception())  # nobody else asks for it
+        asking.add_done_callback(lambda future: future.cancelled() or future.exception() or give_back(future.result()))
+        raise

@@ -8,6 +8,7 @@ printed are bytes for each call, and the seconds and the memory of the reading.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import subprocess
 import sys
@@ -18,8 +19,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tape.budget import HoldRequest, Ledger, Resources, open_store
-from tape.gateway.journal import Journal
+from tape.budget import Budget, HoldRequest, Resources, open_store
+from tape.gateway.ledgers import Ledgers
 
 SCOPE, WORST = "gateway/local/1", Resources.of(usd="0.01", steps=1)
 CLIENTS = 64
@@ -27,14 +28,14 @@ CLIENTS = 64
 READ = """
 import sys, time
 from pathlib import Path
-from tape.budget import Ledger
-from tape.gateway.journal import Journal
+from tape.budget import Budget
+from tape.gateway.ledgers import Ledgers
 
 def held():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-before, began, ledger = held(), time.process_time(), Ledger()
-journal = Journal(Path(sys.argv[1]), lambda scope: ledger)
+before, began = held(), time.process_time()
+ledgers = Ledgers(Budget(), {}, Budget(), Path(sys.argv[1]))
 print(f"read in {time.process_time() - began:.1f} s of processor time, with {(held() - before) / 1e6:.0f} MB of memory")
 """
 """Linux only."""
@@ -42,14 +43,16 @@ print(f"read in {time.process_time() - began:.1f} s of processor time, with {(he
 
 def in_a_file(folder: Path, calls: int) -> str:
     """Make calls in a journal; what they take."""
-    file, ledger = folder / "journal.jsonl", Ledger()
-    journal = Journal(file, lambda _: ledger)
+    file = folder / "journal.jsonl"
+    ledgers = Ledgers(Budget(), {}, Budget(), file)
+
+    async def make() -> None:
+        for _ in range(calls):
+            (await ledgers.begin(SCOPE, "search", WORST)).settle(WORST)
+
     began = time.perf_counter()
-    for _ in range(calls):
-        reservation, id = journal.reserve(ledger, "search", WORST, SCOPE)
-        reservation.settle(WORST)
-        journal.settle(id, WORST)
-    journal.close()
+    asyncio.run(make())
+    ledgers.close()
     took = time.perf_counter() - began
     size = file.stat().st_size
     written = f"journal: {calls:,} calls in {took:.0f} s, {size / 1e6:.1f} MB, {size / calls:.0f} bytes a call"

@@ -25,13 +25,13 @@ from tape.adapters.usage import Meter, is_usage_alone
 from tape.budget import LedgerError, LedgerStore, PausedError, open_store
 from tape.budget.accounts import named
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
-from tape.gateway.shared_calls import answer_of
 from tape.guard.charges import ModelRequest
 from tape.guard.guard import Guard
 from tape.guard.left import amount
 from tape.guard.model_prices import Seen
 from tape.plugins import require_extra
 from tape.reading import shaped
+from tape.waiting import answer_of
 
 require_extra("litellm", "litellm", "fastapi", what="the budget of LiteLLM's proxy")
 import litellm

@@ -55,13 +55,22 @@ class Limit(NamedTuple):
 
     Attributes:
         ledger: Whose it is.
+        kind: What is capped.
         cap: The cap.
-        left: What is left of it, reservations taken off; never below 0.
+        spent: What was settled.
+        held: What is reserved.
     """
 
     ledger: str
+    kind: str
     cap: int
-    left: int
+    spent: int
+    held: int
+
+    @property
+    def left(self) -> int:
+        """What is left of it, reservations taken off; never below 0."""
+        return max(0, self.cap - self.spent - self.held)
 
 
 @dataclass(frozen=True)

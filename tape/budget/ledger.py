@@ -99,12 +99,6 @@ class Ledger(Readings):
             raise ConfigError("wall_seconds is real time, which cannot be set aside; cap it where the agent is run")
         return Earmark(result, self, name)
 
-    def shown_within(self, parent: Ledger) -> Ledger:
-        """The same amounts beneath another ledger, to read what is left there."""
-        shown = Ledger(self.budget, parent=parent, name=self.name)
-        shown._account = self._account
-        return shown
-
     def _require_usable(self) -> None:
         """Refuse where this or a parent is an earmark that has not begun or has ended."""
         for ledger in self._chain():
@@ -126,12 +120,11 @@ class Ledger(Readings):
             if kind in ledger._held:
                 return
 
-    def reserve(self, worst_case: Resources, *, forced: bool = False) -> Reservation:
+    def reserve(self, worst_case: Resources) -> Reservation:
         """Set the worst case aside in this ledger, all its parents and their payer, or in none.
 
         Args:
             worst_case: In counts.
-            forced: Also above the caps: another program has let it through, and it is only recorded here.
 
         Raises:
             UnknownCostError: A capped kind has an unknown worst case.
@@ -140,15 +133,15 @@ class Ledger(Readings):
         """
         with self._lock, self._lock.mutex:
             self._book_due()
-            payer, asked = self._set_aside(worst_case, forced)
+            payer, asked = self._set_aside(worst_case)
         return self._paid_for(worst_case, payer, asked)
 
-    def _set_aside(self, worst_case: Resources, forced: bool = False) -> tuple[Payer | None, Resources]:
+    def _set_aside(self, worst_case: Resources) -> tuple[Payer | None, Resources]:
         """Check and set aside, under the lock; the payer, and what it has to be asked for."""
         self._require_usable()
         held = set[str]()
         for ledger in self._chain():
-            ledger._check(worst_case, held, forced)
+            ledger._check(worst_case, held)
             held |= ledger._held.keys()
             outermost = ledger
         self._add(worst_case)
@@ -186,7 +179,7 @@ class Ledger(Readings):
         reservation.open = False
         self._due.append(partial(self._settle, reservation, Taken(unknown(reservation.worst_case))))
 
-    def _check(self, worst_case: Resources, held: Collection[str], forced: bool) -> None:
+    def _check(self, worst_case: Resources, held: Collection[str]) -> None:
         for kind, cap in self.budget.items():
             if kind in held:
                 continue
@@ -197,7 +190,7 @@ class Ledger(Readings):
                     f"{self.name} ledger; declare it or lift the cap on {kind}"
                 )
             taken = self._account.taken(kind)
-            if wanted > 0 and taken + wanted > cap and not forced:
+            if wanted > 0 and taken + wanted > cap:
                 self.refused = exceeded(kind, cap, taken, wanted, self.name)
                 raise self.refused
 
@@ -305,24 +298,6 @@ class Ledger(Readings):
 
     def _give_back(self) -> None:
         """What an earmark does after something was booked."""
-
-    def book(self, spent: Resources) -> None:
-        """Count what was spent before this ledger was made, also above the caps; the payer does not get it.
-
-        Raises:
-            UnknownCostError: Of a capped kind an unknown amount was spent.
-        """
-        for kind in self.capped():
-            if spent[kind] is None:
-                raise UnknownCostError(
-                    f"how much {kind} was spent before is unknown, so the cap on {kind} of the {self.name} ledger "
-                    "cannot be kept; lift it"
-                )
-        with self._lock, self._lock.mutex:
-            self._book_due()
-            for ledger in self._chain():
-                ledger._account.add(spent, spent)
-            self._sync()
 
 
 class Earmark(Ledger):

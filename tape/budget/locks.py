@@ -3,9 +3,8 @@
 A thread may take a lock only while it holds none of the same or a later rank. The ranks, first to last:
 
 ==============================  ==================================================================
-``JOURNAL``                     a guard's journal, and with it the lock on the file
 ``LEDGER``, or a rank before    a tree of ledgers; one that another ledger pays for comes before it
-``CLIENT``                      a ledger that several programs share
+``CLIENT``                      a store, and with it the lock on its file
 ==============================  ==================================================================
 
 The garbage collector runs finalizers in any thread, at any allocation, also while that thread holds one of these locks.
@@ -19,7 +18,7 @@ import threading
 
 from tape.errors import LockOrderError
 
-JOURNAL, LEDGER, CLIENT = 10, 90, 99
+LEDGER, CLIENT = 90, 99
 
 
 class _Thread(threading.local):

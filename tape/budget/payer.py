@@ -71,11 +71,8 @@ class StorePayer(Payer):
         store: The store; several payers may share it.
         scope: Who pays.
         labels: What else it is for.
-        name: What is called, for people, where :func:`calling` does not say it.
         seconds: After how long an unanswered hold ends.
-        free: An unanswered call costs nothing.
-        wait: For how many seconds a call that does not fit waits for others to end, where no rule says it.
-        patient: A call waits at all; not where others could not end meanwhile.
+        patient: A call waits where a rule says so; not where others could not end meanwhile.
 
     Raises:
         ConfigError: The scope or a label is malformed.
@@ -98,15 +95,12 @@ class StorePayer(Payer):
         scope: str,
         labels: Labels | None = None,
         *,
-        name: str = "",
         seconds: int = 3600,
-        free: bool = False,
-        wait: float = 0.0,
         patient: bool = True,
     ) -> None:
         accounts_of(scope, labels or {})
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
-        self._name, self._seconds, self._free, self._wait, self._patient = name, seconds, free, wait, patient
+        self._seconds, self._patient = seconds, patient
         self._due: deque[tuple[str, dict[str, int | None] | None]] = deque()
         """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
         self._undo: deque[HoldRequest] = deque()
@@ -145,9 +139,7 @@ class StorePayer(Payer):
         if rule is not None and counts and (why := self._breaker.trips(rule, name, arguments)):
             self.store.pause(self.scope, "breaker", why)
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
-        request = HoldRequest(
-            uuid.uuid4().hex, self.scope, amounts, self.labels, name or self._name, self._seconds, self._free
-        )  # fmt: skip
+        request = HoldRequest(uuid.uuid4().hex, self.scope, amounts, self.labels, name, self._seconds)
         return self._held(request, given_up or self._closed)
 
     def _held(self, request: HoldRequest, given_up: threading.Event) -> StoreHold:
@@ -179,9 +171,7 @@ class StorePayer(Payer):
     def _waits(self, refused: Refused | Paused, request: HoldRequest, waited: float) -> bool:
         """Whether to try again: there is time, and something or somebody that can make room."""
         rule = self._rule_now()
-        seconds = rule.seconds if rule is not None and rule.seconds else self._wait
-        if not self._patient or _in_loop():
-            seconds = 0
+        seconds = rule.seconds if rule is not None and self._patient and not _in_loop() else 0
         if isinstance(refused, Paused):
             return not refused.stopped and waited < seconds
         wanted = request.amounts.get(refused.resource) or 0
@@ -191,9 +181,7 @@ class StorePayer(Payer):
             why = f"{in_units(refused.resource, wanted)} do not fit into what {refused.account} has left"
             self.store.pause(self.scope, "ledger", why, wanted=refused.wanted(wanted))
             return True  # the next try finds the pause, or what a person has done meanwhile
-        if wanted > refused.amount or waited >= seconds:
-            return False
-        if rule is not None and rule.at_limit == "refuse" and not self._wait:
+        if rule is None or rule.at_limit == "refuse" or wanted > refused.amount or waited >= seconds:
             return False
         balances = self.store.read(self.scope, self.labels)
         assert any(balance.cap.account == refused.account for balance in balances), (
@@ -316,10 +304,7 @@ class StorePayer(Payer):
         id, given = uuid.uuid4().hex, {kind: amounts[kind] for kind in amounts}
         scope = f"{self.scope}/{PART}{id[:16]}"
         hold = self._held(HoldRequest(id, self.scope, given, self.labels, "a part", seconds, part=scope), self._closed)
-        payer = StorePayer(
-            self.store, scope, name=self._name, seconds=self._seconds, free=self._free, wait=self._wait,
-            patient=self._patient,
-        )  # fmt: skip
+        payer = StorePayer(self.store, scope, seconds=self._seconds, patient=self._patient)
         try:
             yield payer
         except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for

@@ -41,14 +41,15 @@ class Readings(ABC):
         """
         return min((limit.left for limit in self.limits(kind)), default=None)
 
-    def limits(self, kind: str) -> tuple[Limit, ...]:
-        """Every cap on a kind, this ledger's own first."""
+    def limits(self, kind: str | None = None) -> tuple[Limit, ...]:
+        """Every cap on a kind, or on any, this ledger's own first."""
         with self._lock, self._lock.mutex:
             self._book_due()
             return tuple(
-                Limit(ledger.name, ledger.budget[kind], max(0, ledger.budget[kind] - ledger._account.taken(kind)))
-                for ledger in self._setting_aside(kind)
-                if kind in ledger.budget
+                Limit(ledger.name, name, cap, ledger._account.used.get(name, 0), ledger._account.reserved.get(name, 0))
+                for ledger in (self._chain() if kind is None else self._setting_aside(kind))
+                for name, cap in ledger.budget.items()
+                if kind in (None, name)
             )
 
     def capped(self) -> tuple[str, ...]:

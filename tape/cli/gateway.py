@@ -66,13 +66,10 @@ def main(argv: Sequence[str]) -> int:
 
     journal = args.journal or args.config.with_suffix(".journal.jsonl")
     with paying(config.ledger.url, config.ledger.scope, config.ledger.labels) as payer:
-        ledgers = Ledgers(config.run, config.client, config.session, journal, payer)
         token_file = args.token_file or args.config.with_suffix(".token")
         people_file = args.people_token_file or journal.with_name(args.config.with_suffix(".people-token").name)
-        try:
+        with closing(Ledgers(config.run, config.client, config.session, journal, payer)) as ledgers:
             asyncio.run(_serve(config, ledgers, args.http, token_file, people_file))
-        finally:
-            ledgers.close()
     return 0
 
 
@@ -120,20 +117,14 @@ def _watch(gateway: Gateway, watching: ExitStack) -> None:
 
 
 async def _check(config: GatewayConfig) -> None:
-    import tempfile
-
     from tape.gateway.gateway import Gateway
     from tape.gateway.ledgers import Ledgers
 
-    with tempfile.TemporaryDirectory() as folder:
-        ledgers = Ledgers(config.run, config.client, config.session, Path(folder) / "journal.jsonl")
+    with closing(Ledgers(config.run, config.client, config.session, None)) as ledgers:
         gateway = Gateway(config, ledgers)
-        try:
-            await gateway.start()
-            await gateway.stop()
-            warnings = gateway.warnings()
-        finally:
-            ledgers.close()
+        await gateway.start()
+        await gateway.stop()
+        warnings = gateway.warnings()
     for entry in gateway.listed():
         print(f"{entry['name']}: {str(entry['description'])[:160]}")
     for warning in warnings:

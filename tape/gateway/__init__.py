@@ -8,8 +8,8 @@ How a call goes through, file by file:
 3. ``serving.py`` speaks MCP with clients over stdio, ``http.py`` over HTTP, where clients know a token and each has
    limits of its own (``http_connections.py``, ``http_requests.py``, ``http_sessions.py``); ``approval.py`` asks before
    what is destructive; ``tape/tools/shown.py`` writes its arguments for people.
-4. ``ledgers.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
-   disk, in a ledger in a file, before the call starts; then the call is made and settled.
+4. ``ledgers.py`` holds the worst case in a store before the call starts, in the scope of the session, which is within
+   those of the client and of the run; ``books.py`` has their caps. Then the call is made and settled.
 5. ``tape/guard/planning.py`` and ``own_tools.py`` are what the gateway itself offers.
 6. ``watching.py`` tells of each call who watches: ``metrics.py`` for Prometheus, ``audit.py`` for a chained log, and
    ``tape/adapters/gateway_spans.py`` for OpenTelemetry.

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from tape.budget import LedgerError, Resources
 from tape.budget.contract import State
-from tape.budget.locks import CLIENT
 from tape.budget.stores.shared_file import SharedFile
 from tape.errors import DataError
 from tape.files import open_plain, why
@@ -44,7 +43,7 @@ class Audit:
 
     def __init__(self, path: Path) -> None:
         self._last, self._due, self._failed, self._missed = FIRST, deque[dict[str, Any]](), "", 0
-        self._file = SharedFile(path, self._take, self._forget, CLIENT, "audit log")
+        self._file = SharedFile(path, self._take, self._forget, "audit log")
         with self._file.alone():
             pass
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tape audit")

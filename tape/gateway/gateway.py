@@ -22,7 +22,7 @@ from tape.gateway.ledgers import Ledgers, SessionCharge
 from tape.gateway.own_tools import OWN_LISTED
 from tape.gateway.python_tools import load_tool
 from tape.gateway.watching import CallWatcher, WatchedCall, digest_of
-from tape.guard.left import SessionLedger, amount, amounts, left
+from tape.guard.left import ScopeReading, amount, amounts, left
 from tape.guard.planning import PlanError, fitting, plan
 from tape.reading import short
 from tape.redaction import redacted
@@ -109,11 +109,12 @@ class Gateway:
                 )
         journal, payer = self.ledgers.journal, self.ledgers.payer
         also = f". Settle the shared ledger's hold too: tape ledger holds {payer.scope} has its id" if payer else ""
-        for record in journal.of_others():
+        for record in self.ledgers.read(self.ledgers.others):
+            assert journal is not None, "nobody else has a store in memory"
             texts.append(
-                f"a call of {record.name} is open in {journal.path}: another gateway is at work, or was killed. "
+                f"a call of {record.name} is open in {journal}: another gateway is at work, or was killed. "
                 f"It counts as {json.dumps(amounts(record.worst))} until it ends, or you say what it took: "
-                f"tape ledger --url {journal.path.resolve().as_uri()} settle {record.id} AMOUNTS "
+                f"tape ledger --url {journal.resolve().as_uri()} settle {record.id} AMOUNTS "
                 f"('1 step, $0.01'){also}"
             )
         return texts
@@ -127,19 +128,19 @@ class Gateway:
 
     async def call(self, who: Caller, name: str, arguments: Mapping[str, Any], approve: Approve) -> dict[str, Any]:
         """Answer a call of a tool; a refusal is a result with ``isError`` and a structured content."""
-        book = self.ledgers.current(who.client, who.session)
+        scope = self.ledgers.current(who.client, who.session)
         if name in self.catalog.own:
-            return await self._own(who, book, name, arguments)
-        asked = self._asked(who, book, name, digest_of(arguments) if self.watchers else "")
-        return self._told(asked, await self._answer(asked, book, name, arguments, approve))
+            return await self._own(who, scope, name, arguments)
+        asked = self._asked(who, scope, name, digest_of(arguments) if self.watchers else "")
+        return self._told(asked, await self._answer(asked, name, arguments, approve))
 
     def busy(self, who: Caller, name: str, message: str) -> dict[str, Any]:
         """The answer to a call of a client that has too many in flight."""
         asked = self._asked(who, self.ledgers.current(who.client, who.session), name)
         return self._told(asked, refused("busy", message))
 
-    def _asked(self, who: Caller, book: SessionLedger, name: str, digest: str = "") -> WatchedCall:
-        return WatchedCall(who.client, book.scope, name if name in self.catalog.tools else short(name), digest)
+    def _asked(self, who: Caller, scope: str, name: str, digest: str = "") -> WatchedCall:
+        return WatchedCall(who.client, scope, name if name in self.catalog.tools else short(name), digest)
 
     def _told(self, call: WatchedCall, made: dict[str, Any]) -> dict[str, Any]:
         for watcher in self.watchers if isinstance(made, Refusal) else ():
@@ -147,7 +148,7 @@ class Gateway:
         return made
 
     async def _answer(
-        self, call: WatchedCall, book: SessionLedger, name: str, arguments: Mapping[str, Any], approve: Approve
+        self, call: WatchedCall, name: str, arguments: Mapping[str, Any], approve: Approve
     ) -> dict[str, Any]:
         tool = self.catalog.tools.get(name)
         if tool is None:
@@ -161,28 +162,23 @@ class Gateway:
             quote = tool.price.quote(arguments)
         except (InvalidCallError, ValueError, ChargeError) as error:
             return refused("invalid_arguments", str(error), tool=name)
-        return await self._charged(call, book, tool, quote, approve)
+        return await self._charged(call, tool, quote, approve)
 
-    async def _charged(
-        self, call: WatchedCall, book: SessionLedger, tool: Offered, quote: Quote, approve: Approve
-    ) -> dict[str, Any]:
+    async def _charged(self, call: WatchedCall, tool: Offered, quote: Quote, approve: Approve) -> dict[str, Any]:
         # From here on only copies: what is approved is what is called, and a tool cannot change its price.
         arguments, worst = quote.arguments, quote.worst
         try:
             if tool.ask:
-                await self.ledgers.require_room(book, tool.name, worst)
+                await self.ledgers.require_room(call.scope, tool.name, worst)
                 if no := await approve(tool, copied(arguments), amounts(worst)):
                     return refused("not_approved", f"{tool.name} was not called: {no}", tool=tool.name)
             for gate in self.gates:
                 await gate()
-            charge = await self.ledgers.begin(book, tool.name, worst, repr(arguments))
+            charge = await self.ledgers.begin(call.scope, tool.name, worst, repr(arguments))
         except PausedError as error:
             return refused("paused", f"{tool.name} was not called, nothing was spent: {error}", tool=tool.name)
-        except BudgetExceededError as error:
-            return self._too_dear(book, tool, arguments, worst, error)
-        except UnknownCostError as error:
-            message = f"{error}; the gateway's configuration has no price of {tool.name} for that"
-            return refused("unknown_price", message, tool=tool.name, would_fit=self._fitting(book, tool, arguments))
+        except (BudgetExceededError, UnknownCostError) as error:
+            return await self._unpaid(call.scope, tool, arguments, worst, error)
         except LedgerError as error:
             return refused("ledger", f"{redacted(str(error))}; nothing was spent", tool=tool.name)
         with charge:
@@ -226,19 +222,33 @@ class Gateway:
 
     # --- refusals -----------------------------------------------------------------------------
 
-    def _too_dear(
+    async def _own_left(self, scope: str) -> ScopeReading:
+        """What is left for a session of the gateway's own caps."""
+        return await self.ledgers.look(lambda books: books.reading(scope))
+
+    async def _unpaid(
         self,
-        book: SessionLedger,
+        scope: str,
         tool: Offered,
         arguments: Mapping[str, Any],
         worst: Resources,
-        error: BudgetExceededError,
+        error: BudgetExceededError | UnknownCostError,
     ) -> dict[str, Any]:
-        fitting = self._fitting(book, tool, arguments)
+        try:
+            book = await self._own_left(scope)
+        except LedgerError as problem:
+            return refused("ledger", f"{redacted(str(problem))}; nothing was spent", tool=tool.name)
+        would_fit: list[dict[str, Any]] = [
+            {"tool": name, "worst_case": amounts(other.worst(arguments)), "quality": other.quality}
+            for name, other in fitting(self.catalog.tools, book, tool.name, arguments).items()
+        ]
+        if isinstance(error, UnknownCostError):
+            message = f"{error}; the gateway's configuration has no price of {tool.name} for that"
+            return refused("unknown_price", message, tool=tool.name, would_fit=would_fit)
         message = f"{tool.name} was not called, nothing was spent: {error}"
-        if fitting:
-            message += f". What would fit: {', '.join(mapping['tool'] for mapping in fitting)}"
-        reserved = sum(ledger.reserved[error.kind] or 0 for ledger in book.ledgers() if ledger.name == error.ledger)
+        if would_fit:
+            message += f". What would fit: {', '.join(mapping['tool'] for mapping in would_fit)}"
+        reserved = sum(cap.held for cap in book.limits if (cap.ledger, cap.kind) == (error.ledger, error.kind))
         if reserved:
             message += ". Calls in flight have set some of it aside, which may come back when they end"
         counts = {
@@ -250,48 +260,37 @@ class Gateway:
         }
         fields: dict[str, Any] = {name: amount(error.kind, count) for name, count in counts.items()}
         fields |= {"tool": tool.name, "resource": error.kind, "scope": error.ledger, "worst_case": amounts(worst)}
-        return refused("budget_exceeded", message, **fields, would_fit=fitting)
-
-    def _fitting(
-        self, book: SessionLedger, refused_tool: Offered, arguments: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
-        """What does the same and would fit now."""
-        return [
-            {"tool": name, "worst_case": amounts(tool.worst(arguments)), "quality": tool.quality}
-            for name, tool in fitting(self.catalog.tools, book, refused_tool.name, arguments).items()
-        ]
+        return refused("budget_exceeded", message, **fields, would_fit=would_fit)
 
     # --- the gateway's own tools ----------------------------------------------------------------
 
-    async def _own(self, who: Caller, book: SessionLedger, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        if name in ("plan", "budget"):
-            try:
-                book = await self.ledgers.seen(book)
-            except LedgerError as error:
-                return refused("ledger", str(error), tool=name)
-        if name == "plan":
-            try:
-                return own_result(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))
-            except PlanError as error:
-                return refused("invalid_arguments", str(error), tool=name)
-        if name == "budget":
-            return own_result(left(book) | {"affordable": self._affordable(book)})
+    async def _own(self, who: Caller, scope: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
+            if name == "plan":
+                book = await self.ledgers.seen(scope)
+                return own_result(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))
+            if name == "budget":
+                book = await self.ledgers.seen(scope)
+                return own_result(left(book) | {"affordable": self._affordable(book)})
             if name == "checkpoint":
-                return own_result({"handle": await self.ledgers.checkpoint(book), "session": book.scope, **left(book)})
-            handle = arguments.get("handle")
+                handle = await self.ledgers.checkpoint(scope)
+                return own_result({"handle": handle, "session": scope, **left(await self._own_left(scope))})
+            handle = arguments.get("handle", "")
             result = await self.ledgers.resume(who.client, who.session, handle) if isinstance(handle, str) else None
+            if result is None:
+                return refused("unknown_handle", "no session of yours has this handle", tool=name)
+            book = await self._own_left(result.scope)
+        except PlanError as error:
+            return refused("invalid_arguments", str(error), tool=name)
         except LedgerError as error:
             return refused("ledger", str(error), tool=name)
-        if result is None:
-            return refused("unknown_handle", "no session of yours has this handle", tool=name)
         calls = [{"tool": call.name, "state": call.state, "spent": amounts(call.spent)} for call in result.calls]
         lost = [
             {"call": record.id, "tool": record.name, "counts_as": amounts(record.worst)} for record in result.in_flight
         ]
-        return own_result({"session": result.book.scope, "calls": calls, "was_in_flight": lost, **left(result.book)})
+        return own_result({"session": result.scope, "calls": calls, "was_in_flight": lost, **left(book)})
 
-    def _affordable(self, book: SessionLedger) -> dict[str, Any]:
+    def _affordable(self, book: ScopeReading) -> dict[str, Any]:
         """How many calls of each tool alone are still paid for."""
         given = book.left()
         values: dict[str, Any] = {}

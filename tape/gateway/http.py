@@ -19,8 +19,8 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
+from tape.gateway.approval import Desk
 from tape.gateway.config import LOCAL, GatewayConfig
-from tape.gateway.desk import Desk
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
 from tape.gateway.http_requests import MOST_BODY_BYTES, HttpRoute, Requests, refuse
@@ -77,7 +77,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path, people_file:
             session_idle_timeout=limits.idle_seconds,
             max_request_body_size=MOST_BODY_BYTES,
         )
-        sessions = Sessions(app, gateway.ledgers.end, limits.most_sessions, limits.idle_seconds)
+        sessions = Sessions(app, gateway.ledgers.end_session, limits.most_sessions, limits.idle_seconds)
 
         class Bound(Connection):
             registry = Connections()

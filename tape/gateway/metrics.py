@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
-from tape.budget import Balance, Ledger, LedgerError, Resources, StorePayer
+from tape.budget import Balance, LedgerError, Resources, StorePayer
 from tape.budget.contract import State
+from tape.gateway.books import RUN, GatewayBooks, scope_of
 from tape.gateway.gateway import Gateway
-from tape.gateway.ledgers import scope_of
 from tape.gateway.page import LEDGER_SECONDS
 from tape.gateway.watching import WatchedCall
-from tape.guard.left import amount
+from tape.guard.left import ScopeReading, amount
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 METRICS = {
@@ -77,6 +77,7 @@ class Metrics:
         self._counts = Counter[tuple[str, Labels]]()
         self._overspend, self._seconds = Counter[str](), dict[str, list[float]]()
         self._asking: asyncio.Task[Sequence[Balance]] | None = None
+        self._known, _ = gateway.ledgers.read(self._of_books)
 
     def begun(self, call: WatchedCall) -> None:
         """See :class:`Watcher`."""
@@ -107,14 +108,22 @@ class Metrics:
 
     async def page(self) -> tuple[str, str]:
         """The media type and the text; where the journal cannot be read, of what was booked before."""
-        ages, readable = [time.monotonic() - begun for begun in self._in_flight.values()], 1
+        readable = 1
         try:
-            now = datetime.now(UTC)
-            ages += [(now - record.begun).total_seconds() for record in await self._gateway.ledgers.others()]
+            self._known, begun = await self._gateway.ledgers.look(self._of_books)
         except LedgerError:
-            readable = 0
+            readable, begun = 0, []
+        now, now_here = datetime.now(UTC), time.monotonic()
+        ages = [now_here - at for at in self._in_flight.values()] + [(now - at).total_seconds() for at in begun]
         of_all = [("oldest_hold_seconds", (), max(ages, default=0)), ("journal_readable", (), readable)]
-        return KIND, text_of([*self._of_calls(), *self._of_ledgers(), *_caps(await self._shared()), *of_all])
+        return KIND, text_of([*self._of_calls(), *self._known, *_caps(await self._shared()), *of_all])
+
+    def _of_books(self, books: GatewayBooks) -> tuple[list[Sample], list[datetime]]:
+        """What was spent and is held, and when others have begun what they have open."""
+        samples = list(_sums(books.reading(RUN, own=True), ("scope", "run")))
+        for client in self._gateway.config.client:
+            samples += _sums(books.reading(scope_of(client), own=True), ("scope", "client"), ("client", client))
+        return samples, [record.begun for record in self._gateway.ledgers.others(books)]
 
     async def _shared(self) -> Sequence[Balance]:
         """The caps of the shared ledger, asked in a thread, once at a time; none where it does not answer in time."""
@@ -137,21 +146,14 @@ class Metrics:
                 yield "call_seconds_bucket", (*of, ("le", most)), below
             yield from (("call_seconds_sum", of, total), ("call_seconds_count", of, sum(counts)))
 
-    def _of_ledgers(self) -> Iterator[Sample]:
-        ledgers = self._gateway.ledgers
-        yield from _sums(ledgers.run, ("scope", "run"))
-        for client in self._gateway.config.client:
-            yield from _sums(ledgers.of_client(scope_of(client)), ("scope", "client"), ("client", client))
 
-
-def _sums(ledger: Ledger, *whose: tuple[str, str]) -> Iterator[Sample]:
-    used, reserved = ledger.used, ledger.reserved
-    for kind in sorted({*used, *reserved, *ledger.budget}):
-        labels, spent, held = (*whose, ("resource", kind)), used[kind] or 0, reserved[kind] or 0
-        counts = {"spent": spent, "held": held}
-        if (cap := ledger.budget.get(kind)) is not None:
-            counts |= {"cap": cap, "left": max(0, cap - spent - held)}
-            yield "used_share", labels, spent / cap if cap else 1
+def _sums(account: ScopeReading, *whose: tuple[str, str]) -> Iterator[Sample]:
+    caps = {limit.kind: limit for limit in account.limits}
+    for kind in sorted({*account.spent, *account.held, *caps}):
+        labels, counts = (*whose, ("resource", kind)), {"spent": account.spent[kind], "held": account.held[kind]}
+        if (limit := caps.get(kind)) is not None:
+            counts |= {"cap": limit.cap, "left": limit.left}
+            yield "used_share", labels, limit.spent / limit.cap if limit.cap else 1
         yield from ((name, labels, amount(kind, count) or 0) for name, count in counts.items())
 
 

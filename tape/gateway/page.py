@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from tape.budget import Ledger, LedgerError, Resources, StorePayer, in_units
+from tape.budget import LedgerError, Resources, StorePayer, in_units
 from tape.budget.accounts import accounts_of
 from tape.budget.contract import State
 from tape.budget.resources import kind_of, kinds
 from tape.errors import ConfigError
-from tape.gateway.desk import ApprovalQuestion, Desk
+from tape.gateway.approval import ApprovalQuestion, Desk
+from tape.gateway.books import RUN, Day, GatewayBooks, name_of
 from tape.gateway.gateway import Gateway
-from tape.gateway.journal import Day
 from tape.gateway.watching import WatchedCall
+from tape.guard.left import ScopeReading
 
 MOST_OF_CLIENT = 10
 """Calls, refusals and questions of a client that are shown, so that none takes the place of another's."""
@@ -38,6 +38,7 @@ class GatewayPage:
         self._refusals: Counter[date] = Counter()
         self._acts: deque[dict[str, Any]] = deque(maxlen=MOST_ACTS)
         self._asking: asyncio.Task[dict[str, Any]] | None = None
+        self._known = gateway.ledgers.read(_of_books)
         gateway.watchers.append(self)
 
     # --- as a watcher -------------------------------------------------------------------------
@@ -62,11 +63,12 @@ class GatewayPage:
     async def state(self) -> dict[str, Any]:
         """All that is shown now; every amount is written here, and the page only draws."""
         self._desk.seen()
-        ledgers, problem = self._gateway.ledgers, ""
+        problem = ""
         try:
-            await ledgers.caught_up()
+            self._known = await self._gateway.ledgers.look(_of_books)
         except LedgerError as error:
             problem = str(error)
+        caps, by_day = self._known
         refused = [row for rows in self._refused.values() for row in rows]
         return {
             "now": datetime.now(UTC).isoformat(),
@@ -74,23 +76,12 @@ class GatewayPage:
             "problem": problem,
             "waiting": _first((question.who.client, _question(question)) for question in self._desk.waiting()),
             "live": _first((call.client, _about(call)) for call in list(self._live.values())),
-            "caps": await asyncio.to_thread(self._caps),  # of thousands of sessions it takes a while
+            "caps": caps,
             "shared": await self._shared(),
             "refused": sorted(refused, key=lambda item: str(item["at"]), reverse=True),
-            "days": days(ledgers.journal.days, self._refusals, datetime.now(UTC).date()),
+            "days": days(by_day, self._refusals, datetime.now(UTC).date()),
             "acts": list(self._acts),
         }
-
-    def _caps(self) -> list[dict[str, Any]]:
-        """The run, and the clients and sessions that have taken most."""
-        ledgers = self._gateway.ledgers
-        clients = _fullest(ledgers.clients())
-        sessions = _fullest({session.scope: session.ledger for session in ledgers.sessions()})
-        return [_scope("run", "run", ledgers.run)] + [
-            _scope(of, scope.removeprefix("gateway/"), ledger)
-            for of, pairs in (("client", clients), ("session", sessions))
-            for scope, ledger in pairs
-        ]
 
     async def _shared(self) -> dict[str, Any] | None:
         """The shared ledger, asked in a thread, once at a time: it may be far away."""
@@ -141,8 +132,8 @@ class GatewayPage:
         if (asked := self._desk.find(id)) is None:
             raise ConfigError(gone)
         done = f"{'approved' if act == 'approve' else 'refused'} {asked.tool} for {asked.who.client}"
-        book = self._gateway.ledgers.current(asked.who.client, asked.who.session)
-        await self._gateway.ledgers.note(book.scope, f"{WHO} {done}: {why}")  # first, so that no call goes before it
+        scope = self._gateway.ledgers.current(asked.who.client, asked.who.session)
+        await self._gateway.ledgers.note(scope, f"{WHO} {done}: {why}")  # first, so that no call goes before it
         no = "" if act == "approve" else f"it is destructive, and a person did not allow it{f': {why}' if why else ''}"
         if not self._desk.answer(asked, no):
             raise ConfigError(gone)
@@ -201,25 +192,27 @@ def _bar(kind: str, cap: int, spent: int, held: int) -> dict[str, Any]:
     return {"kind": kind, **counts, **{f"{name}_text": in_units(kind, count) for name, count in counts.items()}}
 
 
-def _scope(of: str, name: str, ledger: Ledger) -> dict[str, Any]:
-    used, held = ledger.used, ledger.reserved
-    bars = [_bar(kind, cap, used[kind] or 0, held[kind] or 0) for kind, cap in ledger.budget.items()]
-    rest = [_text(kind, used[kind]) for kind in sorted(used) if kind not in ledger.budget]
-    return {"of": of, "name": name, "bars": bars, "spent": rest}
+def _of_books(books: GatewayBooks) -> tuple[list[dict[str, Any]], dict[date, Day]]:
+    """The caps of the run and of the clients and sessions that have taken most, and what each day took."""
+    scopes = [RUN, *books.fullest(1, MOST_SCOPES), *books.fullest(2, MOST_SCOPES)]
+    return [_scope(books.reading(scope, own=True)) for scope in scopes], dict(books.days)
+
+
+def _scope(account: ScopeReading) -> dict[str, Any]:
+    capped = {limit.kind for limit in account.limits}
+    bars = [_bar(limit.kind, limit.cap, limit.spent, limit.held) for limit in account.limits]
+    rest = [_text(kind, count) for kind, count in account.spent.items() if kind not in capped]
+    name = name_of(account.scope)
+    return {
+        "of": name,
+        "name": account.scope.removeprefix(f"{RUN}/") if name != "run" else name,
+        "bars": bars,
+        "spent": rest,
+    }
 
 
 def _text(kind: str, count: int | None) -> str:
     return f"unknown {kind}" if count is None else in_units(kind, count)
-
-
-def _fullest(ledgers: Mapping[str, Ledger]) -> list[tuple[str, Ledger]]:
-    """Those that have taken most of a cap; where there are none, most calls."""
-
-    def taken(texts: tuple[str, Ledger]) -> tuple[float, int]:
-        used, caps = texts[1].used, texts[1].budget
-        return max(((used[kind] or 0) / max(1, cap) for kind, cap in caps.items()), default=0.0), used["steps"] or 0
-
-    return heapq.nlargest(MOST_SCOPES, ledgers.items(), key=taken)
 
 
 def _first(rows: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, Any]:

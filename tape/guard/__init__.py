@@ -4,7 +4,6 @@
 ``guard.py``          the guard: every call is paid for before it starts
 ``charges.py``        a worst case that is set aside, and how it is settled
 ``guarded_tools.py``  a tool as a guard knows it
-``prices.py``         what a call of a tool costs (``numbers.py``, ``quotes.py``)
 ``model_prices.py``   what tokens of models cost
 ``content.py``        parts of a request that its bytes do not bound
 ``prompt_tokens.py``  how many tokens a prompt has

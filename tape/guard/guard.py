@@ -20,7 +20,7 @@ from tape.errors import BudgetExceededError, ChargeError, ConfigError, FieldErro
 from tape.guard.charges import ModelCharge, ModelPrices, ModelQuote, ModelRequest, ToolCharge
 from tape.guard.content import ContentPart, read_worst, worst_of
 from tape.guard.guarded_tools import guarded_tool
-from tape.guard.left import SessionLedger, amounts, left
+from tape.guard.left import ScopeReading, amounts, left
 from tape.guard.model_prices import PriceBook
 from tape.guard.prompt_tokens import counter_of
 from tape.lm.price import TokenPrice
@@ -314,9 +314,16 @@ class Guard:
         return message
 
     @property
-    def _book(self) -> SessionLedger:
-        shown = self.ledger if self._shared is None else self._shared.view(self.ledger)
-        return SessionLedger(_OWN, shown)
+    def _book(self) -> ScopeReading:
+        limits, spent = self.ledger.limits(), self.ledger.used
+        if self._shared is not None:
+            from tape.guard.shared_scope import limits_of
+
+            shared = limits_of(self._shared.payer)
+            if self.ledger.parent is None:  # the scope stands for it, also with what earlier programs have spent
+                spent = Resources({limit.kind: limit.spent for limit in shared})
+            limits += shared
+        return ScopeReading(_OWN, limits, spent, self.ledger.reserved)
 
 
 def _fewer(worst: Callable[[int], Resources], error: BudgetExceededError, limit: int) -> int:

@@ -3,65 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from tape.budget import Ledger, Resources, amount_of
+from tape.budget import Limit, Resources, amount_of
 
 
-@dataclass(frozen=True, eq=False)
-class SessionLedger:
-    """The ledger of one session.
+class ScopeReading(NamedTuple):
+    """What could be read of a scope at a moment, in counts.
 
     Attributes:
-        scope: Its scope in the journal, below that of its client.
-        ledger: Within that of the client, which is within that of the run.
+        scope: The scope.
+        limits: The caps that its calls have to fit into, its own first.
+        spent: What it has spent; None for an unknown amount.
+        held: What it holds.
     """
 
     scope: str
-    ledger: Ledger
-
-    def ledgers(self) -> list[Ledger]:
-        """The session's, the client's and the run's."""
-        ledgers: list[Ledger] = []
-        ledger: Ledger | None = self.ledger
-        while ledger is not None:
-            ledgers.append(ledger)
-            ledger = ledger.parent
-        return ledgers
+    limits: tuple[Limit, ...]
+    spent: Mapping[str, int | None]
+    held: Mapping[str, int | None]
 
     def left(self) -> dict[str, int]:
         """Counts left of each capped resource."""
-        return {kind: self.ledger.remaining(kind) or 0 for kind in self.ledger.capped()}
+        kinds = sorted({limit.kind for limit in self.limits})
+        return {kind: min(limit.left for limit in self.limits if limit.kind == kind) for kind in kinds}
 
     def fits(self, worst: Resources) -> bool:
         """Whether a call of this worst case would be let through now."""
         return all((amount := worst[kind]) is not None and amount <= left for kind, left in self.left().items())
 
 
-def left(book: SessionLedger) -> dict[str, Any]:
+def left(book: ScopeReading) -> dict[str, Any]:
     """Every cap that a session's calls have to keep, with what is left, reserved and spent of it."""
-    caps = []
-    for ledger in book.ledgers():
-        used, reserved = ledger.used, ledger.reserved
-        for kind, cap in ledger.budget.items():
-            spent, held = used[kind] or 0, reserved[kind] or 0
-            caps.append(
-                {
-                    "scope": ledger.name,
-                    "resource": kind,
-                    "cap": amount(kind, cap),
-                    "left": amount(kind, max(0, cap - spent - held)),
-                    "reserved": amount(kind, held),
-                    "spent": amount(kind, spent),
-                }
-            )
-    spent_all = book.ledger.used
-    return {
-        "budgets": caps,
-        "left": {kind: amount(kind, count) for kind, count in book.left().items()},
-        "spent_in_session": {kind: amount(kind, count) for kind, count in spent_all.items()},
-    }
+    caps = [
+        {
+            "scope": limit.ledger,
+            "resource": limit.kind,
+            "cap": amount(limit.kind, limit.cap),
+            "left": amount(limit.kind, limit.left),
+            "reserved": amount(limit.kind, limit.held),
+            "spent": amount(limit.kind, limit.spent),
+        }
+        for limit in book.limits
+    ]
+    return {"budgets": caps, "left": amounts(book.left()), "spent_in_session": amounts(book.spent)}
 
 
 def amount(kind: str, count: int | None) -> int | float | None:

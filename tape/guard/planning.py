@@ -13,7 +13,7 @@ from tape.budget import Resources, amount_of, kind_of
 from tape.choice import Choice, select
 from tape.choice.amounts import WIDE, caps_of, written
 from tape.errors import ChargeError, ConfigError
-from tape.guard.left import SessionLedger, amount
+from tape.guard.left import ScopeReading, amount
 from tape.lm.fanout import MOST_AGENTS, MOST_COUNT, MOST_MODELS, Prices, fan_out, listed_price
 from tape.reading import short
 
@@ -132,7 +132,7 @@ def of_kind(tools: Mapping[str, PlannedTool], kind: str) -> list[PlannedTool]:
 
 
 def fitting(
-    tools: Mapping[str, PlannedTool], book: SessionLedger, instead_of: str, arguments: Mapping[str, Any] | None
+    tools: Mapping[str, PlannedTool], book: ScopeReading, instead_of: str, arguments: Mapping[str, Any] | None
 ) -> dict[str, PlannedTool]:
     """What does the same as a tool and would fit now, by name; with arguments None for any call."""
     planned_tools = {}
@@ -147,7 +147,7 @@ def fitting(
 
 
 def plan(
-    tools: Mapping[str, PlannedTool], book: SessionLedger, arguments: Mapping[str, Any], price: Prices = listed_price
+    tools: Mapping[str, PlannedTool], book: ScopeReading, arguments: Mapping[str, Any], price: Prices = listed_price
 ) -> dict[str, Any]:
     """The answer of the tool.
 
@@ -327,7 +327,7 @@ def _quality(choice: Choice) -> float:
     return round(math.exp(choice.value or 0.0), 9)
 
 
-def _would_do(book: SessionLedger, choice: Choice, caps: Mapping[str, Decimal]) -> dict[str, Any]:
+def _would_do(book: ScopeReading, choice: Choice, caps: Mapping[str, Decimal]) -> dict[str, Any]:
     """How much more of each budget would do alone, or, where none would, of several together."""
     least = {kind: value for kind, value in choice.why.least.items() if value is not None}
     alone = bool(least)
@@ -337,15 +337,15 @@ def _would_do(book: SessionLedger, choice: Choice, caps: Mapping[str, Decimal]) 
     return {"any_one_of" if alone else "all_of": missing} if missing else {}
 
 
-def _raised(book: SessionLedger, caps: Mapping[str, Decimal], kind: str, value: Decimal) -> dict[str, Any]:
+def _raised(book: ScopeReading, caps: Mapping[str, Decimal], kind: str, value: Decimal) -> dict[str, Any]:
     """A larger amount of a budget, and whose caps are below it."""
-    binding = [limit for limit in book.ledger.limits(kind) if amount_of(kind, limit.left) <= caps[kind]]
-    scopes = [limit.ledger for limit in binding if amount_of(kind, limit.left) < value]
+    binding = [(limit.ledger, amount_of(kind, limit.left)) for limit in book.limits if limit.kind == kind]
+    scopes = [name for name, left in binding if left <= caps[kind] and left < value]
     return {"given": _number(caps[kind]), "would_do": _number(value), "scopes": scopes or ["the plan's budget"]}
 
 
 def _more(
-    book: SessionLedger, choice: Choice, table: Mapping[str, tuple[PlannedTool, Resources]], caps: Mapping[str, Decimal]
+    book: ScopeReading, choice: Choice, table: Mapping[str, tuple[PlannedTool, Resources]], caps: Mapping[str, Decimal]
 ) -> dict[str, Any]:
     """For each budget the next amount that alone buys a plan of higher quality, and that plan."""
     now = _quality(choice) if choice else -1.0

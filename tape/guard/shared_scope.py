@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tape.budget import Budget, Cap, Ledger, LedgerError, LedgerStore, Period, Resources, StorePayer, open_store
+from tape.budget import Budget, Cap, LedgerError, LedgerStore, Limit, StorePayer, open_store
 from tape.budget.accounts import Labels
 from tape.budget.resources import in_units
 from tape.budget.stores.addresses import is_address, require_file
 from tape.errors import ConfigError
 
-_TOTAL = Period()
 LOOK = 1_000
 """Latest calls among which one without a new cap is looked for."""
 
@@ -42,7 +41,7 @@ class SharedScope:
     def _make_caps(self, budget: Budget, scope: str, labels: Labels) -> None:
         known = {balance.cap.key: balance.cap for balance in self.store.read(scope, labels)}
         for kind, count in budget.items():
-            cap = Cap(scope, kind, count, _TOTAL)
+            cap = Cap(scope, kind, count)
             value = known.get(cap.key)
             if value is None:
                 if any(kind in record.worst for record in self.store.history(scope, LOOK)):
@@ -56,15 +55,6 @@ class SharedScope:
                     f"the ledger caps {scope} at {in_units(kind, value.amount)}, and this budget says "
                     f"{in_units(kind, count)}; change it by `tape ledger cap {scope}`, or give the same budget"
                 )
-
-    def view(self, inner: Ledger) -> Ledger:
-        """What of each resource is left, held and spent under the cap of which the least is left.
-
-        Args:
-            inner: A guard's ledger; those that are nested in the outermost one are shown within.
-        """
-        inner.book_due()
-        return within(inner, seen(self.payer), last=True)
 
     def close(self) -> None:
         """End what is due, and close the store.
@@ -94,18 +84,9 @@ def _store(where: Path | str) -> LedgerStore:
     return FileStore(Path(where))
 
 
-def seen(payer: StorePayer) -> Ledger:
-    """A ledger with the caps of a payer, of each resource the one of which the least is left."""
-    tightest = payer.tightest()
-    ledger = Ledger(Budget({kind: balance.amount for kind, balance in tightest.items()}), name=payer.scope)
-    ledger.book(Resources({kind: balance.spent for kind, balance in tightest.items()}))
-    ledger.reserve(Resources({kind: balance.held for kind, balance in tightest.items()}), forced=True)
-    return ledger
-
-
-def within(inner: Ledger, outermost: Ledger, *, last: bool = False) -> Ledger:
-    """The same chain of ledgers within another one, without the ``last`` of the chain where that stands for it."""
-    if inner.parent is None and last:
-        return outermost
-    parent = outermost if inner.parent is None else within(inner.parent, outermost, last=last)
-    return inner.shown_within(parent)
+def limits_of(payer: StorePayer) -> tuple[Limit, ...]:
+    """The caps of a payer, of each resource the one of which the least is left."""
+    return tuple(
+        Limit(payer.scope, kind, balance.amount, balance.spent, balance.held)
+        for kind, balance in sorted(payer.tightest().items())
+    )

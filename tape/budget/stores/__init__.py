@@ -4,7 +4,6 @@
 ``addresses.py``    which store an address names, and what of it may be shown
 ``memory.py``       a store of one program, and what it shares with one in a file
 ``file.py``         a store in a file (``shared_file.py``)
-``records.py``      the lines of the file
 ``books.py``        what may happen there: its state as a function of its records
 ``parts.py``        what calls within parts count in, and what their holds take
 ``windows.py``      the caps in their periods, and the sums over the holds

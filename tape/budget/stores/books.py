@@ -28,8 +28,7 @@ from tape.budget.rules import (
     of_part,
 )
 from tape.budget.stores.parts import HeldParts
-from tape.budget.stores.records import Record
-from tape.budget.stores.windows import CapKey, Hold
+from tape.budget.stores.windows import CapKey, Hold, Record
 
 MOST_NOTES = 1000
 

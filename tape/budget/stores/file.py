@@ -6,22 +6,24 @@ record, synced to the disk, before it answers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
 from tape.budget.contract import Refused
-from tape.budget.locks import CLIENT
 from tape.budget.rules import LedgerError, logger
+from tape.budget.stores.books import Books
 from tape.budget.stores.memory import BookStore, Clock, present
-from tape.budget.stores.records import Record, lines_of, with_times
 from tape.budget.stores.shared_file import SharedFile
+from tape.budget.stores.windows import Record
 from tape.errors import DataError, UnknownCostError
 from tape.files import why
 from tape.reading import parse_json
 
 SCHEMA = 1
+_TIMES = ("at", "expires")
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
 _MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
@@ -32,25 +34,15 @@ class FileStore(BookStore):
     Args:
         path: Made if missing.
         clock: Says the present.
-        seen: Is called with every record that another one has written, once it is read; after a fault with earlier ones
-            again.
-        rank: Of the lock on it, see :mod:`tape.budget.locks`.
+        books: See :class:`BookStore`.
 
     Raises:
         LedgerError: It is malformed or cannot be written, or this system has no locks on files.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        clock: Clock = present,
-        *,
-        seen: Callable[[Record], None] = lambda _: None,
-        rank: int = CLIENT,
-    ) -> None:
-        super().__init__(clock)
-        self._seen = seen
-        self._file = SharedFile(path, self._take, self._forget, rank)
+    def __init__(self, path: Path, clock: Clock = present, *, books: Callable[[], Books] = Books) -> None:
+        super().__init__(clock, books)
+        self._file = SharedFile(path, self._take, self._forget)
         try:
             with self.alone():
                 if not self._file.count:
@@ -63,15 +55,11 @@ class FileStore(BookStore):
         """See :class:`LedgerStore`."""
         self._file.close()
 
-    def free(self) -> bool:
-        """Whether this thread may have it now; see :meth:`SharedFile.free`."""
-        return self._file.free()
-
     def _exclusive(self) -> AbstractContextManager[None]:
         return self._file.alone()
 
     def _append(self, *records: Record) -> None:
-        self._file.append(lines_of(*records))
+        self._file.append([json.dumps(record, default=datetime.isoformat) + "\n" for record in records])
 
     def _warn(self, at: datetime, refused: Refused | None = None) -> None:
         try:
@@ -87,9 +75,8 @@ class FileStore(BookStore):
                 if record != _HEAD:
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 return
-            record = with_times(record)
-            self._seen(record)  # first, so that what it refuses is refused again, and not taken for a second one
-            self._books.apply(record)
+            times = {name: datetime.fromisoformat(record[name]) for name in _TIMES if name in record}
+            self._books.apply({**record, **times})
         except UnknownCostError as error:
             raise LedgerError(f"{where}: {error}, or name another") from error
         except _MALFORMED as error:

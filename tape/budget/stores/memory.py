@@ -18,7 +18,7 @@ from tape.budget.locks import CLIENT, OrderedLock
 from tape.budget.periods import Period
 from tape.budget.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, log_late, of_lacking, tell
 from tape.budget.stores.books import Books
-from tape.budget.stores.records import Record
+from tape.budget.stores.windows import Record
 from tape.errors import TapeError
 from tape.reading import short
 
@@ -29,11 +29,16 @@ present: Clock = partial(datetime.now, UTC)
 
 
 class BookStore(LedgerStore):
-    """A store whose state follows from the records that it writes down."""
+    """A store whose state follows from the records that it writes down.
 
-    def __init__(self, clock: Clock = present) -> None:
-        self._clock = clock
-        self._books = Books()
+    Args:
+        clock: Says the present.
+        books: Makes the state, also anew after a fault; a client may keep more in it than the contract asks for.
+    """
+
+    def __init__(self, clock: Clock = present, books: Callable[[], Books] = Books) -> None:
+        self._clock, self._make_books = clock, books
+        self._books = books()
         self._told: deque[Warned] = deque()
 
     @abstractmethod
@@ -63,6 +68,11 @@ class BookStore(LedgerStore):
         self._do(decided)
         assert self._books.holds[request.id].state == "held"
         return Held(request.id)
+
+    def refusal_alone(self, request: HoldRequest) -> Refused | Paused | None:
+        """Why :meth:`reserve_alone` would not hold it; nothing is held, and nothing is written."""
+        decided = self._books.reserve(request, self._now())
+        return decided if isinstance(decided, Refused | Paused) else None
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
@@ -202,11 +212,6 @@ class BookStore(LedgerStore):
 
     # --- the books ----------------------------------------------------------------------------
 
-    def find(self, id: str) -> HoldRecord | None:
-        """The hold of an id where there is one, for who has the store :meth:`alone`."""
-        hold = self._books.holds.get(id)
-        return None if hold is None else hold.record()
-
     def _now(self) -> datetime:
         now = self._clock()
         assert now.tzinfo is not None, "a present has a time zone"
@@ -230,7 +235,7 @@ class BookStore(LedgerStore):
                 tell(self.warned, self._told.popleft())
 
     def _forget(self) -> None:
-        self._books = Books()
+        self._books = self._make_books()
         self._told.clear()
 
     def _do(self, *records: Record) -> None:
@@ -254,8 +259,8 @@ class BookStore(LedgerStore):
 class MemoryStore(BookStore):
     """A store of one program, which ends with it: its records are a list."""
 
-    def __init__(self, clock: Clock = present) -> None:
-        super().__init__(clock)
+    def __init__(self, clock: Clock = present, books: Callable[[], Books] = Books) -> None:
+        super().__init__(clock, books)
         self._lock = OrderedLock(CLIENT, "ledger in memory")
         self._records: list[Record] | None = []
 

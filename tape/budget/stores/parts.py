@@ -8,8 +8,7 @@ from datetime import datetime
 from tape.budget.accounts import PART, Labels, accounts_of, is_part
 from tape.budget.balances import Cap
 from tape.budget.contract import State
-from tape.budget.stores.records import Record
-from tape.budget.stores.windows import CapKey, Hold, Window, Windows
+from tape.budget.stores.windows import CapKey, Hold, Record, Window, Windows
 
 
 class HeldParts(Windows):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tape.budget.locks import OrderedLock
+from tape.budget.locks import CLIENT, OrderedLock
 from tape.budget.rules import LedgerError
 from tape.errors import TapeError
 from tape.files import is_there, open_plain, why
@@ -25,7 +25,6 @@ class SharedFile:
         path: Made if missing.
         take: Is called with every line that others have appended, as bytes; raises a LedgerError for one that is wrong.
         forget: Is called after a fault: all lines are taken again.
-        rank: Of the lock on it, see :mod:`tape.budget.locks`.
         what: It is, for messages.
 
     Attributes:
@@ -37,15 +36,10 @@ class SharedFile:
     """
 
     def __init__(
-        self,
-        path: Path,
-        take: Callable[[bytes], None],
-        forget: Callable[[], None],
-        rank: int,
-        what: str = "ledger",
+        self, path: Path, take: Callable[[bytes], None], forget: Callable[[], None], what: str = "ledger"
     ) -> None:
         self.path, self._take, self._forget, self._named = path, take, forget, f"the {what} {path}"
-        self._lock = OrderedLock(rank, f"{what} in a file")
+        self._lock = OrderedLock(CLIENT, f"{what} in a file")
         self._read = self.count = 0
         self._program = os.getpid()
         try:
@@ -59,10 +53,6 @@ class SharedFile:
             if self._file is not None:
                 os.close(self._file)
                 self._file = None
-
-    def free(self) -> bool:
-        """Whether this thread may have it now; see :meth:`OrderedLock.free`."""
-        return self._lock.free()
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from tape.budget.balances import Balance, Cap
 from tape.budget.contract import HoldRecord, HoldRequest, Refused, State
 from tape.budget.rules import Rule
 
 CapKey = tuple[str, str, str]
+Record = dict[str, Any]
+"""What is written down: ``do`` says what it is, ``at`` when."""
 
 
 @dataclass

@@ -121,5 +121,6 @@ def test_the_caps_of_all_ledgers_that_pay() -> None:
     team = Ledger(Budget.of(usd=1), name="team")
     mine = Ledger(Budget.of(usd="0.3", steps=2), parent=team)
     mine.reserve(Resources.of(usd="0.1"))
-    assert mine.limits("usd") == (("episode", 300_000, 200_000), ("team", 1_000_000, 900_000))
-    assert (mine.limits("steps"), mine.limits("tokens")) == ((("episode", 2, 2),), ())
+    usd = ("episode", "usd", 300_000, 0, 100_000), ("team", "usd", 1_000_000, 0, 100_000)
+    assert (mine.limits("usd"), [limit.left for limit in mine.limits("usd")]) == (usd, [200_000, 900_000])
+    assert (mine.limits(), mine.limits("tokens")) == ((("episode", "steps", 2, 0, 0), *usd), ())

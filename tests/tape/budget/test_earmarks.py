@@ -277,4 +277,4 @@ class Earmarks(RuleBasedStateMachine):
 
 
 TestEarmarks = Earmarks.TestCase
-TestEarmarks.settings = settings(examples(200), stateful_step_count=25)
+TestEarmarks.settings = settings(examples(100), stateful_step_count=25)

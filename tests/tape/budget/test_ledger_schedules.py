@@ -367,7 +367,7 @@ def sweep(total: int, deaths: int, folder: Path) -> Counter[str]:
     return counts
 
 
-@pytest.mark.parametrize(("total", "deaths"), [(2_000, 2), pytest.param(100_000, 10, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("total", "deaths"), [(1_000, 2), pytest.param(100_000, 10, marks=pytest.mark.soak)])
 def test_no_schedule_overspends_without_an_explanation(
     tmp_path: Path, record_property: Callable[[str, object], None], total: int, deaths: int
 ) -> None:

@@ -30,6 +30,7 @@ from tape.gateway.downstream import NotCalledError, UnansweredError
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import Ledgers, SessionCharge
 from tape.tools.errors import ToolFailedError
+from tests.tape.gateway.helpers import reading
 
 WORST = {"drop": 20_000, "purge": 40_000, "look": 30_000}
 """In millionths of a dollar, of two destructive tools and one that is none."""
@@ -160,22 +161,21 @@ class Schedule:
         while self._spending:
             self._end_spending()
         await self._written()
-        for book in self._books:
-            await book.caught_up()
         self._counts["asked twice"] += sum(count > 1 for count in self._asked.values())
         self._counts["asked"] += self._asked.total()
         self._counts["granted"] += self._granted.total()
-        assert not any(ledgers.run.reserved.get("usd") for ledgers in self._books), "nothing is held once all has ended"
+        assert not any(reading(ledgers).held.get("usd") for ledgers in self._books), (
+            "nothing is held once all has ended"
+        )
 
     async def _written(self) -> None:
         """Wait for what is written soon; then what is held is what calls hold whose user is not thinking any more."""
         for books in self._books:
             await books._in_thread(lambda: None)
-            if books._shared is not None:
-                await asyncio.wrap_future(books._shared.ends.submit(lambda: None))
+            await asyncio.wrap_future(books._settling.submit(int))
         for number, gateway in enumerate(self._gateways):
             holding = [flight for flight in self._flights if flight.at == number and flight.point in ("ready", "tool")]
-            held = gateway.ledgers.current(WHO.client, WHO.session).ledger.reserved
+            held = reading(gateway, gateway.ledgers.current(WHO.client, WHO.session)).held
             assert held.get("usd", 0) == sum(WORST[flight.tool] for flight in holding)
 
     # --- calls ----------------------------------------------------------------------------------
@@ -278,6 +278,6 @@ class Schedule:
 
     def _end_spending(self) -> None:
         charge = self._spending.pop(self._rng.randrange(len(self._spending)))
-        used = self._rng.randrange((charge._reservation.worst_case["usd"] or 0) + 1)
+        used = self._rng.randrange((charge.worst["usd"] or 0) + 1)
         self._take(-1, used)
         charge.settle(Resources({"usd": used}))

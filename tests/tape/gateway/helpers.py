@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from tape.budget import paying
+from tape.gateway.books import RUN
 from tape.gateway.catalog import Offered
 from tape.gateway.config import GatewayConfig, load_config
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.ledgers import Ledgers
 from tape.guard.guard import ModelCharge
+from tape.guard.left import ScopeReading
 
 WHO = Caller("local", "stdio")
 
@@ -119,6 +121,12 @@ async def ask(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: An
     """Call a tool; the fields of its answer."""
     values: dict[str, Any] = (await call(gateway, tool, who, **arguments))["structuredContent"]
     return values
+
+
+def reading(gateway: Gateway | Ledgers, scope: str = RUN) -> ScopeReading:
+    """What a scope has spent and holds."""
+    ledgers = gateway.ledgers if isinstance(gateway, Gateway) else gateway
+    return ledgers.read(lambda books: books.reading(scope))
 
 
 async def left(gateway: Gateway, kind: str = "usd", who: Caller = WHO) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tape.gateway.gateway import Gateway
-from tests.tape.gateway.helpers import functions, gateway_on, left
+from tests.tape.gateway.helpers import functions, gateway_on, left, reading
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -206,10 +206,10 @@ async def test_a_client_has_so_many_calls_in_flight_and_a_cancelled_one_books_it
         assert (await client.call_tool("budget", {})).structured_content["error"] == "busy"
         task.cancel()
         await asyncio.wait([task])
-        while gateway.ledgers.run.reserved:
+        while reading(gateway).held:
             await asyncio.sleep(0.01)
         assert (await client.call_tool("budget", {})).structured_content["left"] == {"usd": 0.06}
-        assert gateway.ledgers.run.used["usd"] == 40_000
+        assert reading(gateway).spent["usd"] == 40_000
     journal = (tmp_path / "gateway.journal.jsonl").read_text().splitlines()
     assert json.loads(journal[-1])["state"] == "booked"
 

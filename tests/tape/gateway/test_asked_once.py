@@ -20,7 +20,7 @@ from tape.gateway.gateway import Gateway
 from tape.gateway.ledgers import Ledgers, SessionCharge
 from tests.tape.budget.stores.server import Server, missing
 from tests.tape.conftest import Keep
-from tests.tape.gateway.helpers import WHO, functions, running, write_config
+from tests.tape.gateway.helpers import WHO, functions, reading, running, write_config
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -93,9 +93,9 @@ async def test_a_budget_that_another_gateway_has_freed_makes_no_call_unasked(tmp
     async with AsyncExitStack() as stack:
         context, other = [await stack.enter_async_context(running(file)) for _ in range(2)]
         charge = await held(context)
-        await other.ledgers.caught_up()  # as it last saw the journal, nothing fits
+        reading(other)  # as it last saw the journal, nothing fits
         charge.settle(Resources())
-        await context.ledgers.caught_up()
+        reading(context)
         made = await other.call(WHO, "drop", {"text": "x"}, person)
         assert (made["isError"], person.asked, functions(context.config).calls) == (False, 1, ["x"])
 
@@ -106,7 +106,7 @@ async def test_what_does_not_fit_is_neither_asked_about_nor_made_once_it_fits(tm
         charge = await held(gateway)
 
         async def freed() -> None:
-            if charge._reservation.open:
+            if charge.open:
                 charge.settle(Resources())
 
         gateway.gates.append(freed)
@@ -124,7 +124,7 @@ async def test_nothing_is_held_while_a_person_thinks_and_what_is_taken_meanwhile
 
         async def looked() -> None:
             assert [balance.held for balance in store.balances()] == [0]
-            assert not gateway.ledgers.run.reserved
+            assert not reading(gateway).held
 
         async def taken() -> None:
             store.set_cap(Cap("org", "usd", 70_000), "anna", "")

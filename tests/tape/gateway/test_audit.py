@@ -23,7 +23,7 @@ from tape.cli import main
 from tape.gateway.audit import Audit, read_audit
 from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.watching import WatchedCall, digest_of
-from tests.tape.gateway.helpers import ask, call, functions, gateway_on, write_config
+from tests.tape.gateway.helpers import ask, call, functions, gateway_on, reading, write_config
 from tests.tape.gateway.over_http import serving_here
 from tests.tape.gateway.test_calls import CONFIG
 from tests.tape.gateway.test_processes import client_at
@@ -245,7 +245,7 @@ async def test_a_full_disk_loses_no_answer_and_lets_no_call_begin(
                     assert "No space left on device" in refused["message"]
                     assert "nothing was spent" in refused["message"]
             assert (await ask(gateway, "dear", text="x")) == {"result": "x"}
-            assert gateway.ledgers.run.used["steps"] == 2
+            assert reading(gateway).spent["steps"] == 2
     first, second = lines(path)
     assert (first["state"], second["state"], second["missed"]) == ("settled", "settled", 3)
     assert not faulty(path)

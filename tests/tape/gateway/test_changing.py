@@ -19,7 +19,18 @@ import pytest
 from tape.gateway.catalog import Offered
 from tape.gateway.gateway import Gateway
 from tape.tools.mcp_process import ServerProcess
-from tests.tape.gateway.helpers import WHO, ask, call, gateway_on, left, record, running, server_table, write_config
+from tests.tape.gateway.helpers import (
+    WHO,
+    ask,
+    call,
+    gateway_on,
+    left,
+    reading,
+    record,
+    running,
+    server_table,
+    write_config,
+)
 from tests.tape.gateway.over_http import serving_here
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -178,7 +189,7 @@ async def test_a_server_that_ends_right_before_the_call_costs_nothing(
         ready = downstream.ready
 
         async def and_over() -> None:
-            assert gateway.ledgers.run.reserved["usd"] == PRICE, "what it costs is set aside before"
+            assert reading(gateway).held["usd"] == PRICE, "what it costs is set aside before"
             await ready()
             await end(gateway)
             monkeypatch.undo()
@@ -186,7 +197,7 @@ async def test_a_server_that_ends_right_before_the_call_costs_nothing(
         monkeypatch.setattr(downstream, "ready", and_over)
         assert (await ask(gateway, "a"))["error"] == "server"
         assert await left(gateway) == 100
-        assert not gateway.ledgers.run.reserved
+        assert not reading(gateway).held
         assert not (await call(gateway, "a"))["isError"]
         assert server.called() == ["a"]
 
@@ -257,7 +268,7 @@ def scenario(folder: Path, seed: int) -> Counter[str]:
                 expected += (cost if name == "asks" else PRICE) if made else 0
                 counts["calls made" if made else "calls refused"] += 1
                 assert bool(made) == (answer.get("structuredContent", {}).get("error") in (None, "unanswered")), answer
-                assert gateway.ledgers.run.used["usd"] == expected
+                assert reading(gateway).spent["usd"] == expected
 
     asyncio.run(body())
     known: list[Any] = []

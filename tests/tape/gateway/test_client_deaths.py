@@ -18,7 +18,7 @@ from typing import IO, Any
 import pytest
 
 from tape.budget import Budget
-from tests.tape.gateway.helpers import record, server_table, write_config
+from tests.tape.gateway.helpers import reading, record, server_table, write_config
 from tests.tape.gateway.over_http import command, hello, message
 from tests.tape.tools.hostile import is_running
 
@@ -69,8 +69,9 @@ class Place:
             assert reserved >= number, f"call {number} began with {reserved} reservations in the journal"
         ledgers = Ledgers(Budget({"usd": CAP}), {}, Budget(), self.journal)
         try:
-            used = (ledgers.run.used["usd"] or 0) + (ledgers.run.reserved["usd"] or 0)
-            open_ = ledgers.journal.of_others()
+            run = reading(ledgers)
+            used = (run.spent["usd"] or 0) + (run.held["usd"] or 0)
+            open_ = ledgers.read(ledgers.others)
         finally:
             ledgers.close()
         assert used == self.booked()

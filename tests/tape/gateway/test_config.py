@@ -158,7 +158,7 @@ def test_what_no_parser_survives_is_refused(tmp_path: Path, value: str, message:
 
 @pytest.mark.timeout(20)
 def test_a_wrong_field_at_the_end_of_a_large_file_has_its_line(tmp_path: Path) -> None:
-    servers = "".join(f'[servers.s{i}]\ncommand = ["x"]\n' for i in range(10_000))
+    servers = "".join(f'[servers.s{i}]\ncommand = ["x"]\n' for i in range(3_000))
     file = written(tmp_path, f"{servers}[servers.last]\ncommand = 'x'\n")
-    with pytest.raises(ConfigError, match=r"c.toml:20002: field servers.last.command: .*valid list"):
+    with pytest.raises(ConfigError, match=r"c.toml:6002: field servers.last.command: .*valid list"):
         load_config(file)

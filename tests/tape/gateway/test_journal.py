@@ -9,6 +9,7 @@ import os
 import random
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, LedgerError, Resources
+from tape.budget import Budget, LedgerError, PausedError, Resources
 from tape.budget.stores.file import FileStore
 from tape.errors import BudgetExceededError
+from tape.gateway.books import name_of
 from tape.gateway.ledgers import Ledgers, SessionCharge
 from tests.profiles import examples
+from tests.tape.gateway.helpers import reading
 
 COST = Resources({"steps": 1, "usd": 400})
 
@@ -38,14 +41,14 @@ def begin(ledgers: Ledgers, worst: Resources = COST) -> Coroutine[Any, Any, Sess
 
 def booked(ledgers: Ledgers) -> dict[str, int | None]:
     """What is spent and held."""
-    return dict(ledgers.run.used + ledgers.run.reserved)
+    run = reading(ledgers)
+    return dict(Resources(run.spent) + Resources(run.held))
 
 
 def used(path: Path) -> dict[str, int | None]:
     """What is booked once no process has the journal open."""
-    ledgers = books(path, run=1000)
-    ledgers.close()
-    return booked(ledgers)
+    with closing(books(path, run=1000)) as ledgers:
+        return booked(ledgers)
 
 
 @pytest.fixture
@@ -70,12 +73,11 @@ async def test_what_was_in_flight_counts_until_it_is_settled(path: Path) -> None
     ledgers.close()  # the process is gone
     again = books(path, run=1000)
     assert booked(again) == {"steps": 2, "usd": 500}
-    (open_,) = again.journal.of_others()
+    (open_,) = again.read(again.others)
     assert (open_.name, open_.scope, open_.state) == ("look", "gateway/local/1", "held")
     FileStore(path).settle(open_.id, {"usd": 150, "steps": 1})
-    await again.caught_up()
     assert booked(again) == {"steps": 2, "usd": 250}
-    assert not again.journal.of_others()
+    assert not again.read(again.others)
     again.close()
     assert used(path) == {"steps": 2, "usd": 250}
 
@@ -98,7 +100,7 @@ async def test_the_disk_has_a_call_before_it_starts(path: Path, monkeypatch: pyt
     before = len(seen)
     for session_charge in many:
         session_charge.settle(COST)
-    await ledgers.caught_up()
+    booked(ledgers)
     assert seen[-1].count('"state": "settled"') == 51
     assert len(seen) - before < 50  # what is due is written together
     ledgers.close()
@@ -110,8 +112,8 @@ async def test_a_disk_that_fails_lets_nothing_through(path: Path) -> None:
         faults[0] = 1
         with pytest.raises(LedgerError, match="Input/output error"):
             await begin(ledgers)
-    assert not ledgers.run.reserved
-    assert ledgers.run.remaining("usd") == 1000
+    assert not reading(ledgers).held
+    assert reading(ledgers).left() == {"usd": 1000}
     path.unlink()
     with pytest.raises(LedgerError, match="removed or replaced"):
         await begin(ledgers)
@@ -124,7 +126,7 @@ async def test_what_a_disk_did_not_take_is_written_later(path: Path, capsys: pyt
     with disk() as faults:
         faults[0] = 1
         charge.settle(Resources({"usd": 10, "steps": 1}))
-        await ledgers.caught_up()
+        await ledgers.look(lambda _: None)
         assert not faults[0]
     assert FileStore(path).history()[0].spent == {"usd": 10, "steps": 1}
     assert "Input/output error" in capsys.readouterr().err
@@ -150,9 +152,9 @@ async def test_a_call_that_is_cancelled_before_the_disk_has_it_spends_nothing(
     await asyncio.wait([task])
     assert task.cancelled()
     go.set()
-    await ledgers.caught_up()
-    await ledgers.caught_up()
-    assert not ledgers.run.reserved
+    for _ in range(2):
+        await ledgers.look(lambda _: None)
+    assert not reading(ledgers).held
     ledgers.close()
     assert not any(used(path).values())
     assert [record.state for record in FileStore(path).history()] == ["voided"]
@@ -164,7 +166,7 @@ async def test_gateways_of_one_journal_share_its_caps(path: Path) -> None:
     with pytest.raises(BudgetExceededError, match="session"):  # a slot has one budget, whoever serves it
         await begin(other)
     charge.settle(Resources({"usd": 100, "steps": 1}))
-    await ledgers.caught_up()
+    booked(ledgers)
     (await begin(other)).settle(COST)
     with pytest.raises(BudgetExceededError, match="session"):
         await begin(ledgers)
@@ -216,6 +218,21 @@ def test_other_files_are_no_journal(tmp_path: Path) -> None:
         books(tmp_path / "link")
     with pytest.raises(LedgerError, match="name another"):
         books(tmp_path / "no" / "j")
+
+
+async def test_a_new_cap_counts_what_was_spent_before_it_and_a_pause_by_hand_is_kept(path: Path) -> None:
+    ledgers = books(path)
+    (await begin(ledgers)).settle(COST)
+    await begin(ledgers)
+    ledgers.close()
+    capped = books(path, client=1000)
+    assert reading(capped, "gateway/local/2").left() == {"usd": 200}
+    with pytest.raises(BudgetExceededError, match="client"):
+        await begin(capped)
+    FileStore(path).pause("gateway/local", "anna", "a look", stopped=True)
+    with pytest.raises(PausedError, match="stopped by anna"):
+        await begin(capped, Resources({"usd": 1}))
+    capped.close()
 
 
 async def test_an_unknown_amount_under_a_new_cap_is_an_error(path: Path) -> None:
@@ -270,13 +287,11 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
     truly = begun = 0
     """What was really spent; a call that was cut off may have spent anything up to its worst case."""
 
-    async def check(ledgers: Ledgers) -> None:
-        await ledgers.caught_up()
+    def check(ledgers: Ledgers) -> None:
         assert truly <= (booked(ledgers).get("usd") or 0) <= CAPS["run"]
-        for name, book in ledgers._books.items():
-            assert (book.ledger.used["usd"] or 0) + (book.ledger.reserved["usd"] or 0) <= CAPS["session"], name
-        for ledger in ledgers._clients.values():
-            assert (ledger.used["usd"] or 0) + (ledger.reserved["usd"] or 0) <= CAPS["client"]
+        for scope in [*ledgers.books.held]:
+            taken = reading(ledgers, scope)
+            assert (taken.spent["usd"] or 0) + (taken.held["usd"] or 0) <= CAPS[name_of(scope)], scope
 
     async def start() -> None:
         nonlocal begun
@@ -338,7 +353,7 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
     for _ in range(steps):
         await rng.choices(doing, [6, 1, 7, 1, 1, 0.7])[0]()
         for gateway in gateways:
-            await check(gateway)
+            check(gateway)
     for gateway in gateways:
         gateway.close()
     return begun

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.tape.gateway.helpers import call, gateway_on, server_table
+from tests.tape.gateway.helpers import call, gateway_on, reading, server_table
 from tests.tape.tools.hostile import Hostile, described, listing, result
 
 HEAD = '[gateway]\ncall_seconds = 100\n[budgets]\nsession = { usd = "$1" }\n'
@@ -22,6 +22,6 @@ async def test_texts_of_embedded_resources_are_priced_like_other_texts(tmp_path:
     async with gateway_on(tmp_path, HEAD + server_table(hostile.command) + price) as gateway:
         for content in contents:
             assert (await call(gateway, "look"))["content"] == content
-            spent.append(gateway.ledgers.run.used["usd"] or 0)
+            spent.append(reading(gateway).spent["usd"] or 0)
     assert spent[1] > 0
     assert spent[2] == 2 * spent[1]

@@ -18,9 +18,9 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from tape.budget import Budget, Cap, LedgerStore, Resources, Wanted, open_store
 from tape.budget.contract import State
 from tape.errors import ConfigError
-from tape.gateway.desk import Desk
+from tape.gateway.approval import Desk
+from tape.gateway.books import Day
 from tape.gateway.http import people_token
-from tape.gateway.journal import Day
 from tape.gateway.ledgers import Ledgers
 from tape.gateway.page import MOST_OF_CLIENT, GatewayPage, would_do
 from tape.gateway.watching import WatchedCall
@@ -147,7 +147,7 @@ def test_2_000_calls_are_shown_as_small_as_ten(tmp_path: Path) -> None:
     assert sorted(pair[2] for pair in pairs)[4] < 250  # milliseconds; 3 on a quiet machine
 
 
-def test_days_are_counted_once_whoever_writes_them(tmp_path: Path) -> None:
+async def test_days_are_counted_once_whoever_writes_them(tmp_path: Path) -> None:
     def ledgers() -> Ledgers:
         return Ledgers(Budget(), {}, Budget(), tmp_path / "j")
 
@@ -155,17 +155,17 @@ def test_days_are_counted_once_whoever_writes_them(tmp_path: Path) -> None:
     cost, today = Resources({"steps": 1, "usd": 400}), datetime.now(UTC).date()
     states: list[tuple[Ledgers, State]] = [(item, "settled"), (two, "booked"), (two, "voided")]
     for result, state in states:
-        _, id = result.journal.reserve(result.run, "look", cost, "gateway/local/1")
+        charge = await result.begin("gateway/local/1", "look", cost)
         for _ in range(2):
-            result.journal.settle(id, Resources() if state == "voided" else cost, state)
-    item.journal.note("gateway/local/1", "not a call" * 200)
-    item.journal.checkpoint("handle", "gateway/local/1")
+            result.end(charge.id, Resources() if state == "voided" else cost, state)
+    await item.note("gateway/local/1", "not a call" * 200)
+    handle = await item.checkpoint("gateway/local/1")
     third = ledgers()
     for result in (item, two, third):
-        result.journal.catch_up()
-        assert result.journal.days == {today: Day(2, cost + cost)}
-        assert len(result.journal.calls("gateway/local/1", 10)) == 3
-        assert not result.journal.of_others()
+        assert result.read(lambda books: dict(books.days)) == {today: Day(2, cost + cost)}
+        resumed = await result.resume("local", 1, handle)
+        assert resumed is not None
+        assert (len(resumed.calls), resumed.in_flight) == (3, [])
     for result in (item, two, third):
         result.close()
 
@@ -318,5 +318,5 @@ async def test_nobody_waits_for_a_page_that_nobody_has_open(tmp_path: Path, monk
         assert "nobody at the page allowed it in time" in tool.structured_content["message"]
         tool = await client.call_tool("drop", {"text": "x" * 70_000})
         assert "longer than what the page shows" in tool.structured_content["message"]
-    monkeypatch.setattr("tape.gateway.desk.ATTENDED_SECONDS", 0)
+    monkeypatch.setattr("tape.gateway.approval.ATTENDED_SECONDS", 0)
     assert not desk.attended

@@ -77,19 +77,6 @@ TWICE = {"legacy": [None, None, None, "session"], "auto": [None, None, "run", "r
 
 
 @pytest.mark.slow
-async def test_two_gateways_at_once_keep_one_budget(tmp_path: Path) -> None:
-    from mcp.client import Client
-
-    hostile = Hostile(tmp_path / "server")
-    file = write_config(tmp_path, HEAD.replace("session", "client").replace("0.03", "0.09") + table(hostile))
-    async with Client(parameters(file), mode="auto") as item, Client(parameters(file), mode="auto") as other:
-        answers = await asyncio.gather(*(client.call_tool("wipe", {}) for client in (item, other) * 6))
-    refused = [(answer.structured_content or {}).get("scope") for answer in answers]
-    assert (refused.count(None), refused.count("run")) == (5, 7)
-    hostile.require_gone()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["hang up", "SIGTERM", "SIGINT"])
 def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -> None:
     ways = ["linger", "ignore_term", "spawn"]

@@ -29,10 +29,7 @@ from tests.tape.gateway.helpers import paid, record
 
 HANG_SECONDS = 60
 CAP = 12
-BOOKING = tuple(
-    os.path.join("tape", *path)
-    for path in (("budget", ""), ("gateway", "journal"), ("guard", "charges"), ("guard", "guard"))
-)
+BOOKING = tuple(os.path.join("tape", *path) for path in (("budget", ""), ("guard", "charges"), ("guard", "guard")))
 CALL = Resources({"steps": 1})
 
 

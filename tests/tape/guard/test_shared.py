@@ -48,21 +48,6 @@ with guard.tool("deep"):
         Guard("usd=0.05", journal=path)
 
 
-def test_programs_with_one_journal_share_the_budget(tmp_path: Path) -> None:
-    program = f"""
-guard, made = Guard("steps=50", tools={{"t": {{"usd": 0}}}}, journal={str(tmp_path / "run.jsonl")!r}), 0
-try:
-    while True:
-        with guard.tool("t") as charge:
-            made += 1
-            charge.answered()
-except BudgetExceededError:
-    print(made)
-"""
-    programs = [run(program) for _ in range(3)]
-    assert sum(int(process.communicate()[0]) for process in programs) == 50
-
-
 def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     guard = Guard("usd=1", tools=TOOLS, journal=path)

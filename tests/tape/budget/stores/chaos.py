@@ -74,6 +74,8 @@ class Programs:
     def __enter__(self) -> Programs:
         for _ in range(self._count):
             self._start()
+        while not self.answered():  # a busy machine takes seconds to start them
+            time.sleep(0.05)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,14 +16,14 @@ pytest.importorskip("psycopg")
 
 from tape import Guard
 from tape.adapters.litellm_settings import Settings
-from tape.budget import UnreachableLedgerError, open_store
+from tape.budget import Budget, UnreachableLedgerError, open_store
 from tape.budget.stores.addresses import is_address, read_address
 from tape.budget.stores.file import FileStore
 from tape.budget.stores.postgres import PostgresStore
 from tape.cli.run import _again
 from tape.errors import ConfigError, TapeError
 from tape.gateway.config import load_config
-from tape.gateway.journal import Journal
+from tape.gateway.ledgers import Ledgers
 from tape.reading import shaped
 from tests.tape.commandline import Tape
 
@@ -90,7 +90,7 @@ def takers(folder: Path, tape: Tape, monkeypatch: pytest.MonkeyPatch) -> dict[st
         "Guard": lambda address: Guard("$1", journal=address),
         "Guard of a scope": lambda address: Guard("$1", journal=address, scope="org"),
         "Guard of a path": lambda address: Guard("$1", journal=Path(address), scope="org"),
-        "journal": lambda address: Journal(Path(address), lambda _: None),  # type: ignore[arg-type,return-value]
+        "journal": lambda address: Ledgers(Budget(), {}, Budget(), Path(address)),
         "open_store": open_store,
         "create": PostgresStore.create,
         "read": read_address,

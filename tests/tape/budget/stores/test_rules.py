@@ -229,19 +229,6 @@ def test_rules_are_read_anew(store: FileStore, monkeypatch: pytest.MonkeyPatch) 
         store.resume("elsewhere", "anna", "")
 
 
-def test_what_is_given_back_after_a_part_ends_cannot_be_spent_twice(store: FileStore) -> None:
-    payer = StorePayer(store, "org/run")
-    with payer.part(Resources({"usd": 20})) as part:
-        hold = part.reserve(Resources({"usd": 12}))
-    part.release(hold)
-    assert payer.left() == {"usd": 25 - 12}  # nobody spends it any more
-    assert part.left() == {"usd": 0}
-    with pytest.raises(PausedError, match=r"part:\w+ is stopped by ledger: the part has ended"):
-        part.reserve(Resources({"usd": 1}))
-    with pytest.raises(PausedError, match="the part has ended"):
-        StorePayer(store, part.scope).reserve(Resources({"tokens": 1}))
-
-
 def test_a_part_keeps_to_the_labels_of_its_payer(store: FileStore) -> None:
     store.set_cap(Cap("org#customer=42", "tokens", 1000), "anna", "")
     payer = StorePayer(store, "org/run", {"customer": "42"})
@@ -254,21 +241,6 @@ def test_a_part_keeps_to_the_labels_of_its_payer(store: FileStore) -> None:
         store.pause("org#customer=42", "anna", "", stopped=True)
         with pytest.raises(PausedError, match="org#customer=42 is stopped by anna"):
             part.reserve(Resources({"usd": 1}))
-    assert list(store.check()) == []
-
-
-def test_a_part_that_is_ended_by_hand_ends_as_by_its_block(store: FileStore) -> None:
-    payer = StorePayer(store, "org/run")
-    with payer.part(Resources({"usd": 20})) as part:
-        open_hold = part.reserve(Resources({"usd": 5}))
-        part.settle(part.reserve(Resources({"usd": 3})), Resources({"usd": 3}))
-        [hold] = [record for record in store.history() if record.name == "a part"]
-        assert store.settle(hold.id, {}) == (hold.id, "settled", {"usd": 8})
-        with pytest.raises(PausedError, match="the part has ended"):
-            part.reserve(Resources({"usd": 1}))
-    part.settle(open_hold, Resources({"usd": 10}))
-    [of_org] = [balance for balance in store.balances() if balance.cap.account == "org"]
-    assert (of_org.spent, of_org.held, of_org.debt) == (13, 0, 0)
     assert list(store.check()) == []
 
 

@@ -85,8 +85,7 @@ def of_gateway(store: LedgerStore, labels: Mapping[str, str], folder: Path) -> C
 
         def end(used: int) -> None:
             charge.settle(Resources({"usd": used}))
-            assert mine._shared is not None
-            mine._shared.ends.submit(int).result()  # it settles in a thread
+            mine._settling.submit(int).result()  # it settles in a thread
 
         return end
 
