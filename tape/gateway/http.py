@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import logging
 import os
-import secrets
 import socket
-import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,11 +26,10 @@ from tape.gateway.metrics import Metrics
 from tape.gateway.page import GatewayPage
 from tape.gateway.page_serving import routes_of
 from tape.gateway.serving import make_server
-from tape.reading import read_text
+from tape.gateway.tokens import is_here, made_token, read_token, weakness_of
 from tape.redaction import hide
 
 HOST, PATH = "127.0.0.1", "/mcp"
-SHORTEST_TOKEN = 16
 _END_SECONDS = 2
 _ACCEPTED_AT_ONCE, _BACKLOG = 64, 2048
 _OTHER_FILES = 256
@@ -139,14 +135,14 @@ def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
         else:
             path = ("clients", name, "token_file")
             assert client.token_file is not None
-            token = _read(config.folder() / client.token_file)
+            token = read_token(config.folder() / client.token_file)
         if problem := weakness_of(token):
             raise config.error(path, problem)
         if token in texts.values():
             raise config.error(path, "another client has the same token; give each its own")
         texts[name] = token
     if not texts:
-        texts[LOCAL] = _made(token_file, "--token-file")
+        texts[LOCAL] = made_token(token_file, "--token-file")
         if problem := weakness_of(texts[LOCAL]):
             raise ConfigError(f"{token_file}: {problem}")
     for token in texts.values():
@@ -160,41 +156,11 @@ def people_token(file: Path, tokens: Mapping[str, str]) -> str:
     Raises:
         ConfigError: It is weak, that of a client, or in a file that others can read.
     """
-    token = _made(file, "--people-token-file")
+    token = made_token(file, "--people-token-file")
     problem = "a client has the same token; delete one of them" if token in tokens.values() else weakness_of(token)
     if problem:
         raise ConfigError(f"{file}: {problem}")
     hide(token, quietly=True)
-    return token
-
-
-def weakness_of(token: str) -> str:
-    """Why a token is refused; empty if it is not."""
-    if len(token) >= SHORTEST_TOKEN and token.isascii() and token.isprintable() and " " not in token:
-        return ""
-    return f"a token has at least {SHORTEST_TOKEN} ASCII characters and no spaces; make a random one"
-
-
-def _made(file: Path, option: str) -> str:
-    """The token in a file, which is made, for its owner alone, where it is missing."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return _read(file)
-    except OSError as error:
-        raise ConfigError(f"{file}: the token cannot be written: {error.strerror}; name another by {option}") from None
-    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-        token = secrets.token_urlsafe(32)
-        stream.write(token + "\n")
-    return token
-
-
-def _read(file: Path) -> str:
-    token = read_text(file, error=ConfigError).strip()
-    if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-        raise ConfigError(f"{file}: others can read the token; chmod 600 {file}")
-    if not token:
-        raise ConfigError(f"{file} is empty; put a token into it, or delete it and one is made")
     return token
 
 
@@ -250,14 +216,3 @@ def _client(headers: list[tuple[bytes, bytes]], tokens: Mapping[str, str]) -> st
         if hmac.compare_digest(token.strip(), expected.encode()):
             text = client
     return text
-
-
-def is_here(host: str) -> bool:
-    """Whether a ``Host`` header names this machine, as no site can make its own name do."""
-    name, colon, port = host.strip().lower().rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit()):
-        name = host.strip().lower()
-    try:
-        return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return name == "localhost"
