@@ -54,10 +54,11 @@ def loaded(code: str) -> set[str]:
     [
         (HELP, {*HEAVY, "numpy", "networkx", "envs", "solvers"}),
         ("import tape, tape.budget", {*HEAVY, *CLIENTS, "envs", "experiments", "numpy", "networkx"}),
+        ("import tape.tools", {"mcp", "anyio"}),
         (GRAPH, {*SOLVERS, "torch", "transformers", "outlines", "matplotlib", "envs"}),
         (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA, "genai_prices"}),
     ],
-    ids=["help", "import", "a plan graph without any LM", "answers of a bundled model"],
+    ids=["help", "import", "tools", "a plan graph without any LM", "answers of a bundled model"],
 )
 def test_what_is_not_used_is_not_loaded(code: str, without: set[str]) -> None:
     texts = loaded(code)

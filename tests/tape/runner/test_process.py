@@ -121,10 +121,3 @@ def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) 
     results = [json.loads(line)["result"] for line in (tmp_path / "b" / "episodes.jsonl").read_text().splitlines()]
     assert all(result["paid"] == {"steps": result["steps"]} for result in results)
     assert all(result["used"]["tokens"] for result in results)
-
-
-def test_constrained_and_forced_execution_act_alike_with_a_real_model(tmp_path: Path, whole: list[Any]) -> None:
-    forced = play(tmp_path / "run", "--execution", "forced")
-    assert [line["result"]["actions"] for line in forced] == [line["result"]["actions"] for line in whole]
-    assert all("act" not in line["result"]["lm_calls"] for line in forced)
-    assert any(line["result"]["lm_calls"].get("act") for line in whole)
