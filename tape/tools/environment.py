@@ -310,11 +310,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         return random.Random(derive(self._seed, what, item.name, asked))
 
     def _take(self, call: Call) -> None:
-        """Accept an answer.
-
-        Raises:
-            InvalidCallError: It is not of the type that was asked for; or too long.
-        """
+        """Accept an answer."""
         asked, results = self.domain.answer, self._state.values()
         value = call.values(results)["value"]
         if asked is not None:
