@@ -55,11 +55,6 @@ def replace_file(path: Path, content: str | bytes) -> None:
 def append(descriptor: int, content: bytes, *, sync: bool = False) -> None:
     """Add to the end of a file: all of it, or nothing.
 
-    Args:
-        descriptor: Of the file.
-        content: What is added.
-        sync: Whether it must be on the disk when this returns.
-
     Raises:
         OSError: The disk does not take it; the file is as it was.
     """

@@ -103,13 +103,7 @@ class cleaning_up:  # noqa: N801 - reads as a statement
 
 
 def line(name: str, number: int = signal.SIGINT, cause: BaseException | None = None) -> str:
-    """The line about an interrupted command, with what the last :class:`cleaning_up` knows.
-
-    Args:
-        name: The command.
-        number: The signal.
-        cause: What went wrong meanwhile.
-    """
+    """The line about an interrupted command, with what the last :class:`cleaning_up` knows."""
     # No import: the main thread may have been stopped in the middle of the same one.
     known = (OSError, getattr(sys.modules.get("tape.errors"), "TapeError", OSError))
     by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"

@@ -116,9 +116,6 @@ def check_not_shadowed(name: str) -> None:
 
     A folder ``solvers`` or ``envs`` in the working directory comes before ours.
 
-    Args:
-        name: ``"solvers"`` or ``"envs"``.
-
     Raises:
         ShadowedPackageError: Another one is found first; names it, and what to do.
     """
@@ -161,11 +158,6 @@ def missing_extra(extra: str, *modules: str, what: str = "it") -> str | None:
 
 def require_extra(extra: str, *modules: str, what: str) -> None:
     """Check that optional packages are installed, before they are imported.
-
-    Args:
-        extra: The extra of this distribution that brings them.
-        modules: Top-level modules to look for.
-        what: What needs them, the subject of the message.
 
     Raises:
         MissingExtraError: One is not; names it and the extra.

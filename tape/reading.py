@@ -4,6 +4,10 @@ A file from outside may be truncated, enormous, deeper than the interpreter's st
 cannot be written out again. All that is refused here, with file, line and field, so that no loader has to check it:
 JSON is read within bounds (:func:`parse_json`), then checked against a type (:func:`shaped`). TOML is read by
 :mod:`tape.toml_reading`, within the same bounds.
+
+In all functions `where` is the place for messages, `shape` any type that pydantic checks, strictly (None takes any
+value), and `error` makes what is raised. With `surrogates` halves of surrogate pairs pass, where texts are kept as a
+model wrote them.
 """
 
 from __future__ import annotations
@@ -55,24 +59,12 @@ _LONG = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
 
 
 def read_text(path: Path, *, error: Problem = DataError) -> str:
-    """The text of a UTF-8 file.
-
-    Args:
-        path: The file; a byte-order mark at its start is skipped.
-        error: What to raise.
-
-    Raises:
-        TapeError: ``error``: it cannot be opened, is larger than :data:`MOST_BYTES` or is no UTF-8.
-    """
+    """The text of a UTF-8 file."""
     return _decoded(read_bytes(path, error=error), str(path), error).removeprefix("\ufeff")
 
 
 def read_bytes(path: Path, *, error: Problem = DataError) -> bytes:
-    """The content of a file.
-
-    Raises:
-        TapeError: ``error``: it is no plain file, cannot be opened, or is larger than :data:`MOST_BYTES`.
-    """
+    """The content of a file."""
     with _opened(path, error) as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -81,17 +73,7 @@ def read_bytes(path: Path, *, error: Problem = DataError) -> bytes:
 
 
 def parse_json(text: str | bytes, where: str, *, surrogates: bool = False, error: Problem = DataError) -> Any:
-    """Read JSON within bounds: size, nesting, length of numbers; no ``NaN``, no infinity, no lone surrogates.
-
-    Args:
-        text: JSON.
-        where: Where it stands, for messages: a file, perhaps with a line.
-        surrogates: Let halves of surrogate pairs pass, where texts are kept as a model wrote them.
-        error: What to raise.
-
-    Raises:
-        TapeError: ``error``: it is no JSON or beyond the bounds; names where.
-    """
+    """Read JSON within bounds: size, nesting, length of numbers; no ``NaN``, no infinity, no lone surrogates."""
     if isinstance(text, bytes):
         text = _decoded(text, where, error)
     if len(text) > MOST_BYTES:
@@ -124,17 +106,7 @@ def read_json(path: Path, shape: type[T], *, surrogates: bool = ..., error: Prob
 def read_json(
     path: Path, shape: type[T] | None = None, *, surrogates: bool = False, error: Problem = DataError
 ) -> T | Any:
-    """The JSON value that a file holds.
-
-    Args:
-        path: The file.
-        shape: What it must be: any type that pydantic checks, strictly. None takes any value.
-        surrogates: See :func:`parse_json`.
-        error: What to raise.
-
-    Raises:
-        TapeError: ``error``: it cannot be read, is no JSON, is beyond the bounds or not of the shape; names the field.
-    """
+    """The JSON value that a file holds."""
     value = parse_json(read_text(path, error=error), str(path), surrogates=surrogates, error=error)
     return value if shape is None else shaped(value, shape, str(path), error=error)
 
@@ -157,15 +129,7 @@ def json_lines(
 ) -> Iterator[tuple[int, T | Any]]:
     """The values of a JSON Lines file, each with the number of its line; empty lines are skipped.
 
-    Args:
-        path: The file.
-        shape: What every line must be: any type that pydantic checks, strictly. None takes any value.
-        whole: Skip a last line without an end: in files that are appended to, a kill leaves one.
-        surrogates: See :func:`parse_json`.
-        error: What to raise.
-
-    Raises:
-        TapeError: ``error``: as :func:`read_json`, with the line.
+    With `whole` a last line without an end is skipped: in files that are appended to, a kill leaves one.
     """
     with _opened(path, error) as file:
         number = 0
@@ -182,17 +146,7 @@ def json_lines(
 
 
 def shaped(value: Any, shape: type[T], where: str, *, error: Problem = DataError) -> T:
-    """A value as the type that it must be; nothing is converted but lists to tuples and objects to models.
-
-    Args:
-        value: What :func:`parse_json` returned.
-        shape: Any type that pydantic checks.
-        where: Where it stands, for messages.
-        error: What to raise.
-
-    Raises:
-        TapeError: ``error``: names the first field that is wrong, and what is wrong with it.
-    """
+    """A value as the type that it must be; nothing is converted but lists to tuples and objects to models."""
     from pydantic import ValidationError
 
     try:
@@ -216,11 +170,6 @@ def wrong(problem: ValidationError) -> str:
 
 def parsed(schema: type[M], text: str, problem: str = "") -> M:
     """Read a model's answer in JSON.
-
-    Args:
-        schema: What it must be.
-        text: The answer.
-        problem: How the error begins; by default it names the schema, and ends with the answer.
 
     Raises:
         InvalidOutputError: It does not fit its schema.

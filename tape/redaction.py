@@ -53,11 +53,6 @@ def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
     no words or numbers (``my-local-server-key-1`` has none). What is not (a placeholder such as ``EMPTY``) is left
     alone, since it would alter answers, and one warning is issued.
 
-    Args:
-        secret: The secret; nothing is done about an empty one.
-        name: What it is, for the warning, for instance the variable that holds it.
-        quietly: Do not warn.
-
     Returns:
         Whether it is hidden.
     """
@@ -153,12 +148,7 @@ class Secret:
         return False
 
     def cut_out_of(self, text: str, squeezed: Sequence[bytes]) -> str:
-        """The text without it, as far as it is not spelt in several ways at once.
-
-        Args:
-            text: The text.
-            squeezed: Its readings.
-        """
+        """The text without it, as far as it is not spelt in several ways at once."""
         for spelling in self._spellings:
             if any(spelling in view for view in squeezed):
                 for match in reversed(list(self._pattern(spelling).finditer(text.translate(_LOWER)))):

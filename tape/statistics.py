@@ -18,12 +18,7 @@ BLOCK = 2_000_000
 
 
 def wilson(successes: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion; (0, 1) where n is 0.
-
-    Args:
-        successes: How many of the n; need not be whole.
-        n: The number of trials; need not be whole.
-    """
+    """Wilson's 95 % interval of a proportion; (0, 1) where n is 0. Neither number need be whole."""
     if n == 0:
         return 0.0, 1.0
     share = successes / n
@@ -44,9 +39,6 @@ def sign_test(wins: int, losses: int) -> float:
 
 def holm(ps: Sequence[float]) -> tuple[float, ...]:
     """Holm's correction: p-values of a family of tests, so that one below 0.05 is wrong in 5 % of families at most.
-
-    Args:
-        ps: As each test gives them.
 
     Returns:
         The corrected ones, in the same order; none is below what was given, nor above 1.
@@ -124,10 +116,6 @@ def success_interval(successes: Sequence[bool], clusters: Sequence[Hashable]) ->
     levels and near 0 or 1. Where all levels have one and the same rate neither can tell how much repeats are worth:
     Wilson's with as many trials as there are levels.
 
-    Args:
-        successes: One per episode.
-        clusters: The level of each.
-
     Returns:
         Low, high and which of the three it is.
     """
@@ -148,10 +136,6 @@ def effective_trials(values: Sequence[float], clusters: Sequence[Hashable]) -> f
     """How many independent values clustered ones are worth: their number over the design effect.
 
     The intraclass correlation is the estimate from the analysis of variance, kept within [0, 1].
-
-    Args:
-        values: The values, of two clusters or more, one of them repeated.
-        clusters: For each value its cluster.
 
     Returns:
         From the number of clusters (if they are of one size) to the number of values.
@@ -211,10 +195,6 @@ def paired(a: Mapping[tuple[str, int], float], b: Mapping[tuple[str, int], float
     The interval is the bootstrap by level. Where all levels have one and the same difference d, resampling
     them has no width, whatever their number; for values within [0, 1] the interval is then Wilson's of
     ``abs(d)`` with as many trials as there are levels, on the side of d, or on both sides where d is 0.
-
-    Args:
-        a: (digest of the task, repeat) -> value, for instance success.
-        b: The same of the other.
     """
     keys = sorted(a.keys() & b.keys())
     differences = [float(a[key]) - float(b[key]) for key in keys]

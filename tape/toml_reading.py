@@ -38,16 +38,7 @@ _DIGITS = re.compile(r"[-+]?[0-9_]+")
 
 
 def parse_toml(text: str, where: str, *, error: Problem = DataError) -> dict[str, Any]:
-    """Read TOML within bounds: size, nesting, length of numbers; no ``nan``, no infinity.
-
-    Args:
-        text: TOML.
-        where: The file, for messages, which add the line.
-        error: What to raise.
-
-    Raises:
-        TapeError: ``error``: it is no TOML or beyond the bounds; names where.
-    """
+    """Read TOML within bounds: size, nesting, length of numbers; no ``nan``, no infinity."""
     if len(text) > MOST_TOML:
         raise error(f"{where}: longer than {MOST_TOML} characters, which is the most that is read of a TOML file")
     if _LONG.search(text) or max(map(text.count, "[{.")) > MOST_DEPTH:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from envs.gsm_hard.arithmetic import KINDS
 from envs.gsm_hard.errors import GsmHardError
 from tape.budget import Budget, Resources
-from tape.tools.variants import ToolVariant
+from tape.tools.tool import ToolVariant
 
 TIGHTNESSES = ("tight", "loose")
 

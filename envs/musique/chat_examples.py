@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tape.tools.domain import ToolDomain
+from tape.tools.prompts.common import read_example
 from tape.tools.prompts.programs import ProgramFormat
-from tape.tools.prompts.reading import read_example
 
 KIND = "search"
 

@@ -17,9 +17,8 @@ from tape.budget.prices import Fixed
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
 from tape.tools.making import make_tool
-from tape.tools.tool import Tool
+from tape.tools.tool import Tool, ToolVariant
 from tape.tools.toolbox import Toolbox
-from tape.tools.variants import ToolVariant
 
 if TYPE_CHECKING:
     from tape.methods.sdp.tool_adapter import ToolAdapter

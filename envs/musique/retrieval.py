@@ -15,7 +15,7 @@ from envs.search.errors import SearchError
 from envs.search.retrieval import Bm25
 from tape.budget import Budget, Resources
 from tape.protocols.search import Passage
-from tape.tools.variants import ToolVariant
+from tape.tools.tool import ToolVariant
 
 RETRIEVERS: tuple[ToolVariant, ...] = tuple(
     ToolVariant(f"v{number}", Resources.of(seconds=seconds, usd=usd, steps=1), quality)

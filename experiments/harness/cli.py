@@ -30,7 +30,7 @@ from tape.lm.bundled import sizes
 from tape.plugins import names
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Pool, WorkerError
+from tape.runner.play import Pool, WorkerError
 from tape.runner.runner import Runner, errored
 from tape.runner.workers import open_pool
 from tape.screen import guard

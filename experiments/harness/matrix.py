@@ -21,7 +21,7 @@ from tape.errors import ConfigError
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task, prompt_version
 from tape.runner.configurations import Configuration
-from tape.runner.models import open_at_price
+from tape.runner.play import open_at_price
 from tape.runner.spec import RunSpec
 
 SEPARATOR = " / "

@@ -28,7 +28,7 @@ from tape.engine.sample import require_read
 from tape.engine.select import Path, select_path
 from tape.protocols import Action
 from tape.trace import ActedEvent, ForecastEvent
-from tape.trace.forecast import LEVEL, Rest
+from tape.trace.plans import LEVEL, Rest
 
 LEVELS = (2.0, 1.5, 1.0, 0.75, 0.5, 0.25, 0.0)
 """How dear actions are taken to be when a path is selected: 0: their least, 1: their mean, 2: their worst case."""

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from solvers import PathProblem, PathSolution, Status
 from tape.approval import amounts
 from tape.budget import Resources
-from tape.choice.further import VALUE, criteria_of, frontier_paths, unlimited
 from tape.choice.graph import UNKNOWN, PlanGraph
+from tape.choice.search import VALUE, criteria_of, frontier_paths, unlimited
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.select import Path, best_paths
 from tape.errors import BudgetExceededError

@@ -11,8 +11,7 @@ from tape.approval import AFTER_READING, AGAIN, PERHAPS_AGAIN
 from tape.engine.episode import Episode
 from tape.plan.open import key_of
 from tape.plan.program import Program
-from tape.plan.record import CallRecord, FollowedProgram, MadeCall
-from tape.plan.respelled import follow
+from tape.plan.record import CallRecord, FollowedProgram, MadeCall, follow
 from tape.plan.unfold import PendingCall, in_order, unfold
 from tape.protocols.programs import Programs
 

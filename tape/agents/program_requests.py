@@ -12,8 +12,7 @@ from tape.plan.agreement import FEWEST, MOST, Agreement, computes
 from tape.plan.open import Open
 from tape.plan.program import Program, called, names_read, tools_called
 from tape.plan.prompt import Done
-from tape.plan.record import CallRecord, FollowedProgram
-from tape.plan.respelled import follow
+from tape.plan.record import CallRecord, FollowedProgram, follow
 from tape.plan.unfold import LineFailure, PendingCall
 from tape.plan.vocabulary import Vocabulary
 

@@ -1,4 +1,7 @@
-"""Costs, values and budgets as users write them, read exactly."""
+"""Costs, values and budgets as users write them, read exactly.
+
+What is malformed raises a `ConfigError` that names it.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,7 @@ WIDE = Context(prec=200)
 
 
 def caps_of(budget: object) -> dict[str, Decimal]:
-    """The budgets, in the units of their resources.
-
-    Raises:
-        ConfigError: An amount is malformed; the message names it.
-    """
+    """The budgets, in the units of their resources."""
     if isinstance(budget, str):
         budget = Budget.parse(budget)
     if budget is None:
@@ -42,11 +41,7 @@ def caps_of(budget: object) -> dict[str, Decimal]:
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Refuse two names of one resource: what takes some of it by the one would not count under the other.
-
-    Raises:
-        ConfigError: Names them.
-    """
+    """Refuse two names of one resource: what takes some of it by the one would not count under the other."""
     used = list(names)
     for name in used:
         declared = {*kinds(), "value"}
@@ -87,11 +82,7 @@ def cost_reader(cost: object, caps: Mapping[str, Decimal]) -> Callable[[Any], Am
 
 
 def amounts_of(given: object, caps: Mapping[str, Decimal], what: str) -> dict[str, Decimal]:
-    """Amounts by resource, none of them unknown.
-
-    Raises:
-        ConfigError: An amount is malformed; the message names it.
-    """
+    """Amounts by resource, none of them unknown."""
     if given is None:
         raise ConfigError(f"{what} is None: an unknown cost is not 0; give the most that it can be")
     if not isinstance(given, Mapping):
@@ -102,13 +93,7 @@ def amounts_of(given: object, caps: Mapping[str, Decimal], what: str) -> dict[st
 
 
 def _read(given: Mapping[Any, Any], what: str, unknown: str) -> dict[str, Decimal]:
-    """Amounts in units.
-
-    Args:
-        given: By resource.
-        what: What they are, for messages.
-        unknown: What to do where one is None.
-    """
+    """Amounts in units."""
     read: dict[str, Decimal] = {}
     for name, amount in given.items():
         if not isinstance(name, str) or not name:
@@ -126,11 +111,7 @@ def _read(given: Mapping[Any, Any], what: str, unknown: str) -> dict[str, Decima
 
 
 def value_reader(value: object) -> Callable[[Any], Fraction]:
-    """What reads the value of a step; 0 where a dict has no entry for it.
-
-    Raises:
-        ConfigError: It is neither dict nor function; the reader raises it for what is no number.
-    """
+    """What reads the value of a step; 0 where a dict has no entry for it."""
     look_up = _entries(value, "value")
 
     def read(step: Any) -> Fraction:
@@ -141,11 +122,7 @@ def value_reader(value: object) -> Callable[[Any], Fraction]:
 
 
 def number(given: object, what: str) -> Fraction:
-    """A finite number as the decimal that it is written as; a float has up to 15 digits.
-
-    Raises:
-        ConfigError: It is none.
-    """
+    """A finite number as the decimal that it is written as; a float has up to 15 digits."""
     if isinstance(given, Fraction) and abs(given) < 10**LARGEST and given.denominator < 10**LARGEST:
         return given
     try:

@@ -70,11 +70,11 @@ class PlanGraph:
 
     # --- building ---------------------------------------------------------------------------
 
-    def add_state(self, state: Hashable, *, label: str | None = None) -> str:
+    def add_state(self, state: Hashable) -> str:
         """Add a state if it is new; returns its key."""
         key = self._key(state)
         if key not in self.nx:
-            self.nx.add_node(key, label=label or self._render(state), reward=0.0, goal=False, plan_end=False, support=0)
+            self.nx.add_node(key, label=self._render(state), reward=0.0, goal=False, plan_end=False, support=0)
         self._states.setdefault(key, state)
         return key
 

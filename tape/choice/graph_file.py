@@ -60,9 +60,6 @@ def read_node_link(data: Any, where: str) -> tuple[Any, list[tuple[str, str]]]:
 
     Returns:
         The networkx graph, and source and target of each edge.
-
-    Raises:
-        GraphError: Names the error in the data.
     """
     if not isinstance(data, Mapping):
         raise GraphError(f"{where}: a plan graph is a JSON object, got {short(data)}")

@@ -78,9 +78,6 @@ def write_problem(
 
     If a path may come back to the start to end there, one more node stands for that; with the objective "expect" one
     more stands for ending at each terminal, since a path goes on through others.
-
-    Raises:
-        GraphError: A cost is unknown, or no horizon is enough.
     """
     start, horizon = asked.start, asked.horizon
     # A partial path is to go as far as possible, whatever it saves.
@@ -128,9 +125,6 @@ def ends_of(nodes: Nodes, terminals: Sequence[str], asked: PathQuery) -> tuple[S
     """Where a path may end, and whether it may come back to the start to end there.
 
     ``terminals`` are the ends with the objective "stay".
-
-    Raises:
-        GraphError: The objective is unknown, a goal is no node, or there is nothing to end at.
     """
     start, objective, goals = asked.start, asked.objective, asked.goals
     if objective not in get_args(Objective):

@@ -87,12 +87,7 @@ def _is_plan_graph(given: object) -> bool:
 
 
 def options_of(plans: Any, asked: SelectRequest) -> PlanSpace:
-    """The graph of whatever was given.
-
-    Raises:
-        ConfigError: What was given is malformed, or a cost is missing or unknown.
-        GraphError: The same of a graph.
-    """
+    """The graph of whatever was given."""
     if not is_graph(plans):
         return _of_lists(plans, asked)
     if asked.start is None:

@@ -40,12 +40,7 @@ _LONGER = 10
 
 
 class Ranking:
-    """The paths of a problem, best first.
-
-    Args:
-        problem: The problem, with a horizon and without rewards.
-        worth: What each edge is worth, as whole numbers of any size.
-    """
+    """The paths of a problem, best first."""
 
     def __init__(self, problem: PathProblem, worth: Sequence[int]) -> None:
         numbers, self._rounded = comparable(worth, problem.steps, len(problem.budgets))

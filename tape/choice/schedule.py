@@ -46,17 +46,7 @@ class _Way:
 def select_schedule(
     steps: Mapping[Any, Any], limits: ScheduleLimits, caps: Mapping[str, Decimal], texts: Mapping[str, str]
 ) -> Choice:
-    """The best variants and their starts within all caps.
-
-    Args:
-        steps: Lists of variants by step; see `tape.schedule`.
-        limits: What waits for what, what may run at once, and what is best.
-        caps: The budgets, in units.
-        texts: The budgets as they were written.
-
-    Raises:
-        ConfigError: Something is malformed; the message names it.
-    """
+    """The best variants and their starts within all caps."""
     if not steps:
         raise ConfigError("there are no steps; give a dict of steps, each with its variants")
     ways = [_ways(step, given, caps) for step, given in steps.items()]

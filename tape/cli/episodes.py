@@ -37,11 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_episode(args: argparse.Namespace) -> Opened | None:
-    """The episode that a command line names; None where it asks for the list, which is printed.
-
-    Raises:
-        TapeError: There is no run, no such episode, several, or not one event that can be read.
-    """
+    """The episode that a command line names; None where it asks for the list, which is printed."""
     from tape.show.progress import one_line
     from tape.show.view.episode import result_of
     from tape.show.view.sources import Entry, is_trace, read_events

@@ -67,12 +67,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def ended(name: str, run: Callable[[], int]) -> int:
-    """The exit status of a command; an error is a line, and output that cannot be written is one, in time.
-
-    Args:
-        name: What the line begins with.
-        run: The command.
-    """
+    """The exit status of a command; an error is a line, and output that cannot be written is one, in time."""
     from tape.errors import TapeError
 
     try:

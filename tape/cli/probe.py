@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     if args.environment not in (chosen, None):
         load("tape.environments", args.environment)  # raises: there is none of that name
     from tape.errors import TapeError
-    from tape.runner.models import open_at_price
+    from tape.runner.play import open_at_price
     from tape.show.progress import loading
 
     with loading(f"loading {args.model}"):

@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
     from tape.protocols import prompt_version
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
-    from tape.runner.models import open_at_price
+    from tape.runner.play import open_at_price
     from tape.runner.spec import RunSpec
 
     out = args.out or new_directory(argv[0])

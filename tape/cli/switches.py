@@ -73,10 +73,6 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
 def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
     """The methods whose options a command line may hold: those that it uses; where it asks for help, all of its agent.
 
-    Args:
-        argv: The command line.
-        usual: The agent that plays where it names none.
-
     Raises:
         UnknownNameError: It names an agent that does not exist.
     """
@@ -125,11 +121,7 @@ def _options(fields: Iterable[str]) -> set[str]:
 
 
 def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:
-    """The configuration that the options name.
-
-    Raises:
-        ConfigError: A value is out of range, or two contradict each other.
-    """
+    """The configuration that the options name."""
     ablations = {**(changed(PAPER) if args.paper else {}), **dict(map(_ablation, args.ablation))}
     settings = {**_given(args, _engine()), "ablations": ablations}
     return TapeConfig.make(**settings, **{name: _given(args, method(name).settings.model_fields) for name in methods})

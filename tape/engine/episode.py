@@ -34,7 +34,7 @@ from tape.trace import (
     ObservedEvent,
     TraceWriter,
 )
-from tape.trace.declarations import report_costs_above_bound
+from tape.trace.file import report_costs_above_bound
 
 logger = logging.getLogger("tape.engine")
 

@@ -27,7 +27,7 @@ from tape.guard.planning import PlanError, fitting, plan
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError
-from tape.tools.mcp_contents import text_of
+from tape.tools.mcp_schema import text_of
 
 MOST_AFFORDED = 9
 """The largest number of affordable calls that an agent is told."""

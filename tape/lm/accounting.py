@@ -36,8 +36,8 @@ from tape.lm.reading import Reading
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.redaction import redacted
 from tape.trace import GeneratedEvent, LedgerEvent, PromptPart, TraceWriter
-from tape.trace.declarations import report_costs_above_bound
 from tape.trace.events import LedgerAction
+from tape.trace.file import report_costs_above_bound
 
 T = TypeVar("T")
 

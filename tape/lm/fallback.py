@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tape.errors import ConfigError
@@ -124,7 +125,7 @@ class FallbackModel(WrappedLM):
             except BatchError as error:
                 came = error.answers
             for number, answer in zip(waiting, came, strict=True):
-                answers[number] = with_usage(answer, lambda usage, n=number: self._together(before.get(n), usage))
+                answers[number] = with_usage(answer, partial(self._together, before.get(number)))
                 if isinstance(answer, EndpointError):
                     before[number] = answers[number].usage
             waiting = [number for number in waiting if _may_pass(answers[number])]

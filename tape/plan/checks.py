@@ -1,4 +1,7 @@
-"""What an expression of a program may be; everything else is refused with a reason that a model can act on."""
+"""What an expression of a program may be; everything else is refused with a reason that a model can act on.
+
+The reason is a `RefusedError`.
+"""
 
 from __future__ import annotations
 
@@ -37,30 +40,18 @@ class ProgramChecker:
         self._words, self.defined = words, set(defined)
 
     def define(self, name: str) -> None:
-        """Take a name as the target of a statement.
-
-        Raises:
-            RefusedError: It means something else.
-        """
+        """Take a name as the target of a statement."""
         if name in FUNCTIONS or name in (ASK, ANSWER):
             raise NotInLanguageError(f"{name} is a function; give the value another name")
         self.defined.add(name)
 
     def expression(self, node: ast.expr) -> None:
-        """Check an expression.
-
-        Raises:
-            RefusedError: It is not of the language.
-        """
+        """Check an expression."""
         self._sized(node)
         self._check(node, self.defined, branch=False)
 
     def answer(self, node: ast.Call) -> None:
-        """Check the arguments of an answer, and give fields their names; a value of any type has none.
-
-        Raises:
-            RefusedError: They are not the fields of the answer.
-        """
+        """Check the arguments of an answer, and give fields their names; a value of any type has none."""
         self._sized(node)
         self._no_stars(node)
         fields = self._words.answer or (Parameter("value"),)
@@ -241,11 +232,7 @@ def _formatted(part: ast.expr) -> ast.expr | None:
 
 
 def format_of(part: ast.FormattedValue) -> str:
-    """What follows the colon in a part of an f-string.
-
-    Raises:
-        RefusedError: It is computed.
-    """
+    """What follows the colon in a part of an f-string."""
     if part.format_spec is None:
         return ""
     assert isinstance(part.format_spec, ast.JoinedStr), "a format is a text"

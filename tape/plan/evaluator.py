@@ -1,4 +1,7 @@
-"""Computes expressions that call no tool: an evaluator of its own over ``ast``, within bounds, without ``eval``."""
+"""Computes expressions that call no tool: an evaluator of its own over ``ast``, within bounds, without ``eval``.
+
+What has no value raises a `FailedError`, which says why in words for the model.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +36,13 @@ class Evaluator:
         self._work = 0
 
     def take(self, work: int) -> None:
-        """Count work.
-
-        Raises:
-            FailedError: It is too much.
-        """
+        """Count work."""
         self._work += work
         if self._work > MOST_WORK:
             raise FailedError("the program computes too much; let a tool do it, or take fewer items")
 
     def value(self, node: ast.expr, names: Mapping[str, Any]) -> Any:
-        """The value of an expression.
-
-        Raises:
-            FailedError: It has none; the message says why in words for the model.
-        """
+        """The value of an expression."""
         self.take(1)
         match node:
             case ast.Constant(value=value):

@@ -2,6 +2,8 @@
 
 Two of them are the same where they are written alike; sums, differences, products, quotients and whole powers where
 they come to the same at three fixed points.
+
+An expression that is too large, or has no value, raises a `FailedError`.
 """
 
 from __future__ import annotations
@@ -99,16 +101,7 @@ def _own_points(text: str) -> Points:
 
 
 def rebuilt(node: ast.expr, of: Callable[[ast.expr], Any], texts: Mapping[str, str]) -> Open:
-    """An expression whose parts are values or open.
-
-    Args:
-        node: The expression.
-        of: The value of each part of it.
-        texts: How each result is written, by its name.
-
-    Raises:
-        FailedError: It is too large.
-    """
+    """An expression whose parts are values or open."""
     parts: list[Any] = []
 
     def placed(part: ast.expr) -> ast.expr:
@@ -120,11 +113,7 @@ def rebuilt(node: ast.expr, of: Callable[[ast.expr], Any], texts: Mapping[str, s
 
 
 def closed(node: ast.expr, texts: Mapping[str, str], points: Points | None = None) -> Open:
-    """An open value of an expression; with ``points`` it is arithmetic.
-
-    Raises:
-        FailedError: It is too large.
-    """
+    """An open value of an expression; with ``points`` it is arithmetic."""
     for count, _ in enumerate(ast.walk(node)):
         if count > MOST_NODES:
             raise FailedError("an expression over results that are not there is too large; write several statements")
@@ -210,12 +199,7 @@ _REFERENCE = re.compile(r"#([1-9][0-9]{0,2})(?![0-9])")
 
 
 def with_references(value: Open, number: Callable[[int], int]) -> str:
-    """An expression in which ``#k`` stands for a result; number signs in its texts are escaped.
-
-    Args:
-        value: The expression.
-        number: The number of the result of the k-th call.
-    """
+    """An expression in which ``#k`` stands for a result; number signs in its texts are escaped."""
     return _referring(copy.deepcopy(value.node), number)
 
 
@@ -241,11 +225,7 @@ def references(text: str) -> list[int]:
 
 
 def expression_of(text: str) -> str:
-    """An expression over the results of calls as it is kept: a number sign in one of its texts is escaped there.
-
-    Raises:
-        FailedError: It is none.
-    """
+    """An expression over the results of calls as it is kept: a number sign in one of its texts is escaped there."""
     node = _parsed(text)
     if any(_MARKED.search(str(part.value)) for part in _texts(node)):
         for part in _texts(node):
@@ -255,11 +235,7 @@ def expression_of(text: str) -> str:
 
 
 def value_of(text: str, results: Sequence[Any]) -> Any:
-    """The value of an expression over the results of calls.
-
-    Raises:
-        FailedError: It has none.
-    """
+    """The value of an expression over the results of calls."""
     names = {f"{MARK}{number}": value for number, value in enumerate(results, 1)}
     return Evaluator().value(_parsed(text), names)
 

@@ -128,11 +128,7 @@ class _Reading:
         return bool(self.statements) and self.statements[-1].answers
 
     def take(self, line: _Line) -> None:
-        """Read a logical line.
-
-        Raises:
-            RefusedError: It holds a statement that is not of the language.
-        """
+        """Read a logical line."""
         nodes = _parsed(line.text)
         for node in nodes:
             if isinstance(node, _SKIPPED) or _prints(node):

@@ -125,12 +125,6 @@ class Unfolded:
 def unfold(program: Program, words: Vocabulary, resolve: Resolve, names: Mapping[str, Any] | None = None) -> Unfolded:
     r"""Unfold a program.
 
-    Args:
-        program: As :func:`tape.plan.reader.read` gave it.
-        words: What may be called.
-        resolve: Gives the results of calls.
-        names: Values from before, where the program continues another one.
-
     Examples:
         >>> from tape.plan.reader import read
         >>> from tape.plan.unfold import in_order, unfold
@@ -189,11 +183,7 @@ class _Unfolding:
         self.last = ""
 
     def statement(self, statement: Statement) -> Any:
-        """The value of a statement.
-
-        Raises:
-            FailedError: It has none.
-        """
+        """The value of a statement."""
         self._line, node = statement.line, statement.value
         if not statement.answers:
             return self._of(node, self.names)

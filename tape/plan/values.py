@@ -1,4 +1,7 @@
-"""Computing with values of programs: JSON, within bounds, so that no program takes long or much memory."""
+"""Computing with values of programs: JSON, within bounds, so that no program takes long or much memory.
+
+What has no value, or one beyond the bounds, raises a `FailedError`, which says why in words for the model.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,7 @@ class FailedError(Exception):
 
 
 def binary(symbol: str, left: Any, right: Any) -> Any:
-    """The value of an operator.
-
-    Raises:
-        FailedError: It has none for these values, or it is too large.
-    """
+    """The value of an operator."""
     if symbol == "+" and isinstance(left, str) and isinstance(right, str):
         return text_within(left + right)
     if symbol == "+" and isinstance(left, list) and isinstance(right, list):
@@ -60,22 +59,14 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def negative(value: Any) -> Any:
-    """The value of a unary minus.
-
-    Raises:
-        FailedError: It is no number.
-    """
+    """The value of a unary minus."""
     if not isinstance(value, int | float):
         raise FailedError(f"- takes a number, got {kind(value)}")
     return -value
 
 
 def compare(node: str, left: Any, right: Any) -> bool:
-    """The value of a comparison, by the name of its class in ``ast``.
-
-    Raises:
-        FailedError: The values cannot be compared.
-    """
+    """The value of a comparison, by the name of its class in ``ast``."""
     if node in ("Eq", "NotEq", "Is", "IsNot"):
         return bool(left == right) == (node in ("Eq", "Is"))
     if node in ("In", "NotIn"):
@@ -89,11 +80,7 @@ def compare(node: str, left: Any, right: Any) -> bool:
 
 
 def comparable(values: Sequence[Any]) -> None:
-    """Check that values have an order.
-
-    Raises:
-        FailedError: They are neither all numbers nor all texts.
-    """
+    """Check that values have an order."""
     if not all(isinstance(value, int | float) for value in values) and not all(
         isinstance(value, str) for value in values
     ):
@@ -102,11 +89,7 @@ def comparable(values: Sequence[Any]) -> None:
 
 
 def item(value: Any, key: Any) -> Any:
-    """A part of a list, a text or a dict.
-
-    Raises:
-        FailedError: There is no such part; the message says what there is.
-    """
+    """A part of a list, a text or a dict."""
     if isinstance(value, dict):
         if not isinstance(key, str) or key not in value:
             keys = ", ".join(json.dumps(name) for name in list(value)[:20])
@@ -129,11 +112,7 @@ def item(value: Any, key: Any) -> Any:
 
 
 def part(value: Any, low: Any, high: Any, step: Any) -> Any:
-    """A slice of a list or a text.
-
-    Raises:
-        FailedError: It is neither, or a bound is no whole number.
-    """
+    """A slice of a list or a text."""
     if not isinstance(value, list | str):
         raise FailedError(f"{kind(value)} has no slices")
     for bound in (low, high, step):
@@ -145,11 +124,7 @@ def part(value: Any, low: Any, high: Any, step: Any) -> Any:
 
 
 def items(value: Any) -> list[Any]:
-    """What a comprehension goes over.
-
-    Raises:
-        FailedError: It is no list, or too long. A dict is refused too: a model that goes over one means a list of them.
-    """
+    """What a comprehension goes over: no dict, since a model that goes over one means a list of them."""
     if isinstance(value, dict):
         raise FailedError(NO_LIST)
     if not isinstance(value, list):
@@ -158,11 +133,7 @@ def items(value: Any) -> list[Any]:
 
 
 def formatted(value: Any, spec: str) -> str:
-    """A value within a text.
-
-    Raises:
-        FailedError: The format is for numbers, or the text is too long.
-    """
+    """A value within a text."""
     if not spec:
         return as_text(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -171,22 +142,14 @@ def formatted(value: Any, spec: str) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A value as a text: texts as they are, lists and dicts as JSON.
-
-    Raises:
-        FailedError: It is too long.
-    """
+    """A value as a text: texts as they are, lists and dicts as JSON."""
     if isinstance(value, list | dict):
         return text_within(json.dumps(value, ensure_ascii=False))
     return text_within(str(value))
 
 
 def function(name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """The value of a function that costs nothing.
-
-    Raises:
-        FailedError: It has none for these values, or it is too large.
-    """
+    """The value of a function that costs nothing."""
     first = arguments[0]
     match name:
         case "str":
@@ -230,11 +193,7 @@ def size(value: Any, most: int) -> int:
 
 
 def number(value: Any) -> Any:
-    """A number within the bounds.
-
-    Raises:
-        FailedError: It is too large, or none.
-    """
+    """A number within the bounds."""
     if isinstance(value, float) and not math.isfinite(value):
         raise FailedError("the result is no finite number")
     if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
@@ -243,11 +202,7 @@ def number(value: Any) -> Any:
 
 
 def text_within(text: str) -> str:
-    """A text within the bounds.
-
-    Raises:
-        FailedError: It is too long.
-    """
+    """A text within the bounds."""
     if len(text) > LONGEST_TEXT:
         raise FailedError(f"a text has at most {LONGEST_TEXT} characters, this one {len(text)}")
     return text

@@ -115,11 +115,7 @@ class Vocabulary:
     def of(
         cls, *tools: ToolSignature, answer: tuple[Parameter, ...] = (), operators: Mapping[str, str] | None = None
     ) -> Vocabulary:
-        """The vocabulary of some tools.
-
-        Raises:
-            ConfigError: Two have one name, or as the class says.
-        """
+        """The vocabulary of some tools."""
         by_name = {signature.name: signature for signature in tools}
         if len(by_name) < len(tools):
             names = [signature.name for signature in tools]

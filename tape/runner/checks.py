@@ -21,12 +21,6 @@ def check_before(
 ) -> None:
     """Check a run's budgets against its models and environments.
 
-    Args:
-        configurations: The run.
-        models: Its models, opened, by name.
-        run_budget: Caps on the whole run.
-        workers: As ``--workers`` has it.
-
     Raises:
         UnknownCostError: US dollars are capped and a model has no price.
         MissingExtraError: What plays the environment is not installed.

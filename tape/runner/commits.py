@@ -8,12 +8,76 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
 
 from tape.errors import RunDirectoryError
 from tape.files import append, is_there, open_plain, why
-from tape.reading import json_lines, parse_json, shaped, storable
-from tape.runner.record import EpisodeRecord
+from tape.reading import MOST_NUMBER, json_lines, parse_json, shaped, storable
+
+KEY = r"[a-z0-9_]{1,64}"
+"""The pattern of an episode's key. It names a file: no separator, no dot, no upper case."""
+
+Count = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+Counts = dict[str, Count]
+Spent = dict[str, Count | None]
+
+
+class Result(BaseModel):
+    """The fields of an episode's result that readers rely on; see :class:`tape.protocols.result.EpisodeResult`.
+
+    Unknown fields are ignored.
+    """
+
+    end_state: str
+    success: bool
+    partial_walk: bool
+    steps: Count
+    replans: Count
+    mismatches: Count
+    malformed: Count
+    lm_calls: Counts
+    prompt_tokens: Counts
+    completion_tokens: Counts
+    used: Spent
+    budget: Counts
+    budget_violations: list[str]
+    actions: list[str]
+    detail: str
+    solver_seconds: float
+    wall_seconds: float
+    paid: Spent
+    unproven: Counts = {}
+    broken_declarations: Counts
+    plans: Count
+    distinct_plans: Count
+    shared_nodes: Count
+    explanation: dict[str, Any] | None
+    measures: dict[str, float | None]
+    final_answer: str | None
+    method: dict[str, bool | Count | Counts | list[str]]
+    wall_overrun_seconds: float
+
+
+class EpisodeRecord(BaseModel):
+    """A line of ``episodes.jsonl``.
+
+    ``trace_hash`` is the hash of the last line of the episode's trace (:mod:`tape.trace.links`).
+    """
+
+    key: Annotated[str, Field(pattern=f"^{KEY}$")]
+    cell: str
+    environment: str
+    level_set: str
+    task: str
+    digest: str
+    repeat: Annotated[int, Field(ge=0, lt=1 << 63)]
+    agent: str
+    model: str
+    result: Result
+    trace_hash: str
+
 
 fcntl: ModuleType | None
 try:
@@ -37,8 +101,9 @@ class EpisodesFile:
     The lock is on this file itself, and records are written through the locked descriptor. Removing or replacing the
     file removes what the lock protects too: no two processes ever write to one file, and no episode is in it twice.
 
-    Args:
-        path: The file.
+    Raises:
+        RunDirectoryError: Another process has the lock, the file was removed or replaced, the disk refuses a record
+            (then nothing is committed), a line is malformed, or an episode occurs twice.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,11 +112,7 @@ class EpisodesFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the file if it is missing, and lock it against other processes, if the system has file locks.
-
-        Raises:
-            RunDirectoryError: Another process has the lock, or the file cannot be used.
-        """
+        """Make the file if it is missing, and lock it against other processes, if the system has file locks."""
         try:
             descriptor = open_plain(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
@@ -83,11 +144,7 @@ class EpisodesFile:
             ) from error
 
     def require_held(self) -> None:
-        """Refuse to write if a file is locked that is not the one on disk any more.
-
-        Raises:
-            RunDirectoryError: It was removed or replaced.
-        """
+        """Refuse to write if a file is locked that is not the one on disk any more."""
         if self._held is not None and not is_there(self._held, self.path):
             raise RunDirectoryError(
                 f"{self.path} was removed or replaced while this run was at work, perhaps for another process: this "
@@ -96,11 +153,7 @@ class EpisodesFile:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Hold the lock: the present one, or a temporary one.
-
-        Raises:
-            RunDirectoryError: As :meth:`locked` and :meth:`require_held`.
-        """
+        """Hold the lock: the present one, or a temporary one."""
         if self._held is None:
             with self.locked():
                 yield
@@ -109,11 +162,7 @@ class EpisodesFile:
             yield
 
     def read(self) -> list[dict[str, Any]]:
-        """All records; a torn last line is ignored.
-
-        Raises:
-            RunDirectoryError: A line is malformed, or an episode occurs twice.
-        """
+        """All records; a torn last line is ignored."""
         if not self.path.exists():
             return []
         result, places = [], dict[tuple[str, str], int]()
@@ -129,11 +178,7 @@ class EpisodesFile:
         return result
 
     def encoded(self, records: Sequence[Mapping[str, Any]]) -> bytes:
-        """Records as bytes that can be read again (:func:`~tape.reading.storable`).
-
-        Raises:
-            RunDirectoryError: One is malformed.
-        """
+        """Records as bytes that can be read again (:func:`~tape.reading.storable`)."""
         written = []
         for record in records:
             where = f"{self.path}: the episode {record.get('key')!r} that is to be added"
@@ -143,11 +188,7 @@ class EpisodesFile:
         return b"".join(written)
 
     def commit(self, written: bytes) -> None:
-        """Append records and sync them to disk; needs the lock.
-
-        Raises:
-            RunDirectoryError: The lock is lost or the disk refuses it; nothing is committed then.
-        """
+        """Append records and sync them to disk; needs the lock."""
         descriptor = self._held
         assert descriptor is not None
         self.require_held()
@@ -157,11 +198,7 @@ class EpisodesFile:
             raise unwritten(self.path, error) from error
 
     def cut_torn_tail(self) -> None:
-        """Drop a last line that a kill left unfinished.
-
-        Raises:
-            RunDirectoryError: As :meth:`locked`.
-        """
+        """Drop a last line that a kill left unfinished."""
         with self.holding():
             descriptor = self._held
             assert descriptor is not None

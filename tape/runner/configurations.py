@@ -90,11 +90,7 @@ class Configuration:
 
 
 def checked(configurations: Sequence[Configuration]) -> tuple[Configuration, ...]:
-    """The configurations, resolved.
-
-    Raises:
-        ConfigError: There is none, or a name is empty or used twice.
-    """
+    """The configurations, resolved, after a check that there is one and that each has a name of its own."""
     if not configurations:
         raise ConfigError("a run needs at least one configuration")
     names = Counter(configuration.name for configuration in configurations)

@@ -18,9 +18,8 @@ from tape.files import partial_file, replace_file, what_is_odd, why
 from tape.plugins import load
 from tape.reading import read_json, read_text, shaped, short, storable
 from tape.redaction import redacted, redacted_lines
-from tape.runner.commits import EpisodesFile, unwritten
+from tape.runner.commits import KEY, EpisodesFile, unwritten
 from tape.runner.configurations import Configuration
-from tape.runner.record import KEY
 from tape.runner.spec import RunSpec, versions
 from tape.trace import chained_anew
 from tape.trace.links import hash_of

@@ -7,6 +7,7 @@ import io
 import logging
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from tape.agents.base import Agent
 from tape.agents.recorded import ContinuedLM, NotRecordedError
 from tape.budget import Payer, Resources
-from tape.errors import BudgetExceededError, TapeError, TraceError
+from tape.errors import BudgetExceededError, ModelError, TapeError, TraceError
 from tape.files import append, replace_file
 from tape.lm.base import Completion, LanguageModel, Request, Usage, is_remote
 from tape.lm.batching import EpisodeBatch
@@ -24,15 +25,96 @@ from tape.protocols import EnvironmentPlugin
 from tape.redaction import redacted
 from tape.runner.commits import unwritten
 from tape.runner.configurations import Job
-from tape.runner.models import Models
-from tape.runner.run_ledger import payer_of
-from tape.runner.work import Played, Work
+from tape.runner.run_ledger import RunLedger, payer_of
+from tape.runner.work import Keep, Played, Watcher, Work
 from tape.trace import ActedEvent, Event, GeneratedEvent, TraceWriter, read_trace
 from tape.waiting import run_sync
+
+Opener = Callable[[str], LanguageModel]
+
+
+def open_at_price(name: str, cache: Path | None = None, prices: Path | None = None) -> LanguageModel:
+    """Open a model by its string, with its price, perhaps behind a completion cache (an SQLite file)."""
+    from tape.lm.cache import CachedLM
+    from tape.lm.price_table import PriceTable
+    from tape.lm.priced import priced
+    from tape.lm.registry import open_backend
+
+    table = None if prices is None else PriceTable.load(prices)
+    model = open_backend(name)
+    return priced(model if cache is None else CachedLM(model, cache), name, table)
+
+
+KEPT_OPEN = 2
+
+
+class Models:
+    """Opens models by name and keeps the last few open; configurations with one model usually follow each other."""
+
+    def __init__(self, opener: Opener) -> None:
+        self._opener = opener
+        self._open: dict[str, LanguageModel] = {}
+
+    def holds(self, name: str) -> bool:
+        """Whether the model of that name is open."""
+        return name in self._open
+
+    def get(self, name: str, identity: str) -> LanguageModel:
+        """The model of that name."""
+        model = self._open.pop(name, None) or self._opener(name)
+        self._open[name] = model  # now the last one used
+        while len(self._open) > KEPT_OPEN:
+            self._close(self._open.pop(next(iter(self._open))))
+        if model.identity != identity:
+            raise ModelError(
+                f"the model {name} is {model.identity} where the episodes are to be played, but the run was configured "
+                f"with {identity}; use the same weights and version everywhere"
+            )
+        return model
+
+    def close(self) -> None:
+        """Close all models."""
+        while self._open:
+            self._close(self._open.popitem()[1])
+
+    @staticmethod
+    def _close(model: LanguageModel) -> None:
+        close = getattr(model, "close", None)
+        if callable(close):
+            close()
+
 
 logger = logging.getLogger("tape.runner")
 
 Listener = Callable[[str, Event], None]
+
+
+class WorkerError(TapeError):
+    """A worker failed or died; committed episodes are kept."""
+
+
+class Pool(ABC):
+    """Plays batches, for several runs one after the other; its owner closes it."""
+
+    @abstractmethod
+    def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
+        """Play batches. An exception, also one of ``keep``, drops what is in flight.
+
+        Raises:
+            WorkerError: A worker failed or died.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release processes, connections and models."""
+
+    def __enter__(self) -> Pool:
+        """The pool itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
 
 
 class TextTrace(TraceWriter):
@@ -88,9 +170,6 @@ class StopOnRefusal:
     """A payer that stops a batch when the run's budget refuses one of its episodes.
 
     From then on the batch would depend on a budget that is no part of the episodes' keys.
-
-    Args:
-        payer: The run's ledger, or a client of it.
     """
 
     def __init__(self, payer: Payer) -> None:
@@ -226,13 +305,7 @@ def _left_by_an_attempt(place: Path | None) -> Sequence[Event]:
 
 
 class _KnownLM(ContinuedLM):
-    """Gives the answers that an attempt has got already, as far as the same is asked; then the model's.
-
-    Args:
-        model: The model.
-        events: The trace of the attempt.
-        booked: Whether the run's budget has them already.
-    """
+    """Gives the answers that an attempt has got already, as far as the same is asked; then the model's."""
 
     def __init__(self, model: LanguageModel, events: Sequence[Event], *, booked: bool) -> None:
         super().__init__(model, events)

@@ -15,9 +15,7 @@ from typing import Any
 from tape.errors import BudgetExceededError
 from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
-from tape.runner.models import Models, Opener
-from tape.runner.play import WorkReply, answer
-from tape.runner.pool import Pool, WorkerError
+from tape.runner.play import Models, Opener, Pool, WorkerError, WorkReply, answer
 from tape.runner.run_ledger import RunLedger
 from tape.runner.work import HOW_FAR, Keep, Played, Watcher, Work
 from tape.screen import guard
@@ -39,10 +37,6 @@ class Processes(Pool):
 
     The processes are started when they are first needed. They leave Ctrl-C to the parent, and end with it however it
     ends; their child processes and temporary files go with them.
-
-    Args:
-        count: The number of processes.
-        open_model: Opens a model by its name; must be importable in a fresh process.
     """
 
     def __init__(self, count: int, open_model: Opener = open_by_name) -> None:
@@ -50,7 +44,7 @@ class Processes(Pool):
         self._workers: list[_Worker] = []
 
     def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
-        """See :class:`~tape.runner.pool.Pool`."""
+        """See :class:`~tape.runner.play.Pool`."""
         waiting = list(reversed(work))
         try:
             self._start(min(self._count, len(waiting)))

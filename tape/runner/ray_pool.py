@@ -11,9 +11,7 @@ from typing import Any
 from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.registry import open_model as open_by_name
 from tape.plugins import require_extra
-from tape.runner.models import Models, Opener
-from tape.runner.play import WorkReply, answer
-from tape.runner.pool import Pool, WorkerError
+from tape.runner.play import Models, Opener, Pool, WorkerError, WorkReply, answer
 from tape.runner.run_ledger import RunLedger
 from tape.runner.work import Keep, Played, Watcher, Work
 
@@ -48,10 +46,6 @@ _models: list[Models] = []
 class RayPool(Pool):
     """Plays batches as Ray tasks. The machines need this package, of the same version, and the models.
 
-    Args:
-        address: ``ray://HOST:PORT`` of a cluster, or ``ray:local`` to start one on this machine.
-        open_model: Opens a model by its name on the machines of the cluster.
-
     Raises:
         MissingExtraError: Ray is not installed.
         ConfigError: The address is neither.
@@ -78,7 +72,7 @@ class RayPool(Pool):
         self._remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_remote)
 
     def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: RunLedger | None = None) -> None:
-        """See :class:`~tape.runner.pool.Pool`; the episodes of a batch come together when all have ended.
+        """See :class:`~tape.runner.play.Pool`; the episodes of a batch come together when all have ended.
 
         Raises:
             ConfigError: The run has a budget of its own, which the machines of a cluster cannot share.

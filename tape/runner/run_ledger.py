@@ -39,11 +39,7 @@ class RunPayer(Payer):
             self._payers.append(StorePayer(open_store(paid_from.shared[0]), paid_from.shared[1], patient=False))
 
     def reserve(self, worst_case: Resources) -> list[StoreHold]:
-        """See :class:`tape.budget.Payer`.
-
-        Raises:
-            RunDirectoryError: The run's file was removed or replaced, or cannot be written.
-        """
+        """See :class:`tape.budget.Payer`."""
         held: list[StoreHold] = []
         try:
             for payer in self._payers:
@@ -144,11 +140,7 @@ class RunLedger:
 
 
 def spent_in(path: Path) -> Resources:
-    """What a run has spent, with what is open in full; None for a resource of which that is unknown.
-
-    Raises:
-        LedgerError: The file is malformed, or cannot be read.
-    """
+    """What a run has spent, with what is open in full; None for a resource of which that is unknown."""
     with closing(FileStore(path)) as store:
         return _spent(store)
 

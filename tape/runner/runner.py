@@ -15,7 +15,7 @@ from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownName
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Pool
+from tape.runner.play import Pool
 from tape.runner.run_ledger import RunLedger
 from tape.runner.summary import FAULTS
 from tape.runner.work import Line, Played, Watcher, Work

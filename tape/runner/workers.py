@@ -12,9 +12,7 @@ from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model as open_by_name
 from tape.reading import short
-from tape.runner.models import Models, open_at_price
-from tape.runner.play import play
-from tape.runner.pool import Pool
+from tape.runner.play import Models, Pool, open_at_price, play
 from tape.runner.processes import Processes
 from tape.runner.run_ledger import RunLedger
 from tape.runner.work import Keep, Watcher, Work
@@ -25,11 +23,7 @@ MOST_WORKERS = 1024
 
 
 class InProcess(Pool):
-    """Plays batches one after the other in this process; a display can follow every event.
-
-    Args:
-        open_model: Opens a model by its name.
-    """
+    """Plays batches one after the other in this process; a display can follow every event."""
 
     def __init__(self, open_model: Callable[[str], LanguageModel] = open_by_name) -> None:
         self._models = Models(open_model)
@@ -85,7 +79,7 @@ def open_pool(
 
     Examples:
         >>> from tape.lm.scripted import ScriptedLM
-        >>> from tape.runner.pool import Pool
+        >>> from tape.runner.play import Pool
         >>> from tape.runner.workers import open_pool
         >>> with open_pool(1, opened={"scripted": ScriptedLM(["left"])}) as pool:
         ...     isinstance(pool, Pool)

@@ -331,7 +331,11 @@ class Runs:
         live = Live(record)
         self._live[record.id] = live
         live.task = asyncio.get_running_loop().create_task(self._played(live, again, history), name=record.id)
-        live.task.add_done_callback(lambda _: (self._live.pop(record.id, None), live.tell()))
+        live.task.add_done_callback(lambda _: self._done(live))
+
+    def _done(self, live: Live) -> None:
+        self._live.pop(live.record.id, None)
+        live.tell()
 
     async def _played(self, live: Live, again: bool, history: Any) -> None:
         id = live.record.id
@@ -367,7 +371,7 @@ class Runs:
         async def approve(request: ApprovalRequest) -> Approval:
             return await self._ask(live, request)
 
-        payer = StorePayer(self._store, f"{key.scope}/{record.id[4:]}", name=record.agent)
+        payer = StorePayer(self._store, f"{key.scope}/{record.id[4:]}")
         async with self._deps.of(asked) as deps:
             options: dict[str, Any] = {"deps": deps, "payer": payer, "listener": listener, "approve": approve}
             try:

@@ -145,11 +145,7 @@ def complete(model: LanguageModel, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def constraint_of(body: Mapping[str, Any]) -> tuple[Constraint | None, bool]:
-    """The constraint of a body, and whether the answer must be wrapped in ``{"answer": ...}``.
-
-    Raises:
-        ConstraintError: It cannot be enforced.
-    """
+    """The constraint of a body, and whether the answer must be wrapped in ``{"answer": ...}``."""
     native = body.get("structured_outputs") or {}
     if options := native.get("choice"):
         return OneOf(tuple(options)), False

@@ -77,11 +77,7 @@ class LineFormat(PromptFormat):
         return self._request("next", state, action, OneOf(tuple(cells if valid else [*cells, "invalid"])), 1)
 
     def read_next(self, state: State, text: str) -> State | None:
-        """A cell, or None for ``invalid``.
-
-        Raises:
-            InvalidOutputError: It is neither.
-        """
+        """A cell, or None for ``invalid``."""
         del state
         word = text.strip()
         if word == "invalid":
@@ -103,11 +99,7 @@ class LineFormat(PromptFormat):
         return self._request("act", state, " ".join(plan), constraint, 1)
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
-        """Read the action.
-
-        Raises:
-            InvalidOutputError: It is no direction.
-        """
+        """Read the action."""
         del state
         if text.strip() not in (LEFT, RIGHT):
             raise InvalidOutputError(f"{text[:80]!r} is no direction")

@@ -20,14 +20,7 @@ _PLACEHOLDER = {"type": "string", "pattern": "^#[1-9][0-9]?$"}
 
 
 class AnswerType:
-    """What an answer has to be.
-
-    Args:
-        asked: A pydantic model, or another type that pydantic knows.
-
-    Raises:
-        ToolError: It is none, or has no JSON schema.
-    """
+    """What an answer has to be."""
 
     def __init__(self, asked: Any) -> None:
         self.name = asked.__name__ if isinstance(asked, type) else str(asked)
@@ -48,11 +41,7 @@ class AnswerType:
         return Annotated[Any, WithJsonSchema(_part(self.schema, self.schema.get("$defs", {}), ()))]
 
     def checked(self, value: Any) -> Any:
-        """A JSON value as a value of the type; what is no text is written as one where a text is asked for.
-
-        Raises:
-            InvalidCallError: It is none; the message names what is wrong.
-        """
+        """A JSON value as a value of the type; what is no text is written as one where a text is asked for."""
         try:
             return self._validated(value)
         except ValidationError as error:

@@ -10,9 +10,9 @@ from typing import Any
 from tape.errors import ConfigError
 from tape.plan.program import Program
 from tape.plan.reader import read
-from tape.plan.stubs import stub
+from tape.plan.shown import stub
 from tape.plan.vocabulary import Vocabulary
-from tape.tools.history import HISTORY_TOKENS, History
+from tape.tools.history import HISTORY_TOKENS, History, Turn
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Briefing:
             return self
         history = History.read(given, tools)
         return Briefing(self.instructions, self.examples, history, history.shown(count, most))
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns before."""
+        return () if self.history is None else self.history.turns
 
     def made_with(self) -> dict[str, Any]:
         """What of it an episode has to be resumed with; only what there is."""

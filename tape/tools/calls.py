@@ -2,6 +2,8 @@
 
 Values are JSON, a placeholder ``#k`` for the result of the k-th successful call of the episode, or an expression of the
 language of plans over such results: ``send(to=#1["email"])``.
+
+A text that is no call, and a value that is no JSON or nested too deep, raise an `InvalidCallError`.
 """
 
 from __future__ import annotations
@@ -91,14 +93,7 @@ class Call:
         return Call(self.kind, self.variant, args)
 
     def values(self, results: Sequence[Any]) -> dict[str, Any]:
-        """The arguments as Python values.
-
-        Args:
-            results: What was obtained so far; ``#1`` is the first.
-
-        Raises:
-            InvalidCallError: A placeholder has no result, or an expression no value.
-        """
+        """The arguments as Python values."""
         if unknown := [number for number in self.references if not 1 <= number <= len(results)]:
             raise InvalidCallError(f"#{unknown[0]} is the result of no call; there are {len(results)} results")
         return {name: _value(value, results) for name, value in self.args}
@@ -129,11 +124,7 @@ def can_be_written(kind: str, variant: str, arguments: Iterable[str]) -> bool:
 
 
 def call(kind: str, variant: str = "", /, **values: Any) -> Call:
-    """A call with these values; a text like ``"#1"`` on its own is a placeholder.
-
-    Raises:
-        InvalidCallError: A value is no JSON, or nested too deep.
-    """
+    """A call with these values; a text like ``"#1"`` on its own is a placeholder."""
     args = ((name, value if _is_reference(value) else written(value)) for name, value in values.items())
     return Call(kind, variant, tuple(args))
 
@@ -148,21 +139,13 @@ def answer(value: Any) -> Call:
 
 
 def from_mapping(tool: str, arguments: Mapping[str, Any]) -> Call:
-    """A call as general models write it: the tool's full name and its arguments.
-
-    Raises:
-        InvalidCallError: A value is no JSON, or nested too deep.
-    """
+    """A call as general models write it: the tool's full name and its arguments."""
     kind, _, variant = tool.partition(".")
     return Call(kind, variant, tuple((name, written(value)) for name, value in arguments.items()))
 
 
 def written(value: Any) -> str:
-    """A value as it stands in an action.
-
-    Raises:
-        InvalidCallError: It is no JSON, or nested too deep.
-    """
+    """A value as it stands in an action."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     if not _is_shallow(value, DEEPEST):
@@ -176,11 +159,7 @@ def written(value: Any) -> str:
 
 
 def given(value: Any, results: Sequence[Any]) -> str:
-    """A value as it stands in an action: a long or deep one that is a result as a reference to it.
-
-    Raises:
-        InvalidCallError: It is neither a result nor can it be written.
-    """
+    """A value as it stands in an action: a long or deep one that is a result as a reference to it."""
     try:
         text = written(value)
     except InvalidCallError:
@@ -211,9 +190,6 @@ def parse(text: str, longest: int = LONGEST) -> Call:
     Args:
         text: The action.
         longest: Characters of the longest text that is read; an action with results filled in may have more.
-
-    Raises:
-        InvalidCallError: It is no call; the message says where reading stopped.
     """
     if len(text) > longest:
         raise InvalidCallError(f"a call of {len(text)} characters; the longest that is read has {longest}")

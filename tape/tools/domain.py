@@ -20,7 +20,6 @@ from tape.tools.answers import AnswerType
 from tape.tools.briefing import NO_BRIEFING, Briefing
 from tape.tools.calls import ANSWER, LONGEST, Call, from_mapping, given, parse
 from tape.tools.errors import InvalidCallError, ToolError
-from tape.tools.results import LONGEST_RESULT, cut
 from tape.tools.state import ToolState
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
@@ -44,18 +43,7 @@ def as_state(state: State) -> ToolState:
 
 
 class ToolDomain(Domain, Outcomes, Programs):
-    """What tools declare.
-
-    Args:
-        task: What is to be done, in words.
-        toolbox: The tools.
-        longest_plan: Calls of a sampled plan at most.
-        answer: What an answer has to be; None: any number or text.
-        briefing: What a model is told beside the task.
-
-    Raises:
-        ToolError: The longest plan has no calls, or more than an episode has results.
-    """
+    """What tools declare."""
 
     deterministic = False
     marks_destructive = True
@@ -132,9 +120,6 @@ class ToolDomain(Domain, Outcomes, Programs):
 
         A pure call is not repeated while the world is as it was: its result would be the same, and is there already. A
         call that failed is not repeated by the same tool before another call has changed something.
-
-        Raises:
-            InvalidCallError: The message names what is wrong.
         """
         if state.answer is not None:
             raise InvalidCallError("the answer has been given")
@@ -317,23 +302,3 @@ def picture(state: ToolState) -> str:
     lines += [f"note: {state.note}"] if state.note else []
     lines += [] if state.answer is None else [f"answer: {state.answer}"]
     return "\n".join(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines) or "start"
-
-
-def describe(state: ToolState, unknown: str = "?") -> str:
-    """A state for general models; of long results the beginning.
-
-    Args:
-        state: The state.
-        unknown: Stands for results that are only predicted.
-    """
-    lines = [
-        f"#{number} {obtained.call.text} = {unknown if obtained.value is None else cut(obtained.value, LONGEST_RESULT)}"
-        for number, obtained in enumerate(state.got, 1)
-    ]
-    lines += [f"failed: {call.text}" for call in state.failed]
-    lines += [f"refused: {call.text}" for call in state.refused]
-    if state.note:
-        lines.append(f"note: {state.note}")
-    if state.answer is not None:
-        lines.append(f"answer: {state.answer}")
-    return "\n".join(lines) or "nothing obtained yet"

@@ -28,7 +28,6 @@ from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.context import Contexts, require_deps
 from tape.tools.copies.base import CopyableState, States, states_of
 from tape.tools.copies.dry_run import DryRun
-from tape.tools.cost import plain
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
 from tape.tools.history import History, turn_of
@@ -37,7 +36,7 @@ from tape.tools.prompts.common import UNREAD, ToolFormat
 from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.results import LONGEST_NOTE, as_asked, cut, jsonable
 from tape.tools.state import ToolState
-from tape.tools.tool import Tool
+from tape.tools.tool import Tool, plain
 from tape.tools.toolbox import Toolbox
 from tape.waiting import run_sync
 
@@ -148,8 +147,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
-        self._state, self._seed, self.answered = ToolState(data=self._data()), seed, None
-        self._failed = []
+        self._state, self._seed, self.answered, self._failed = ToolState(data=self._data()), seed, None, []
         self._rules.begin()
         self._contexts.begin()
         return self._observation()
@@ -312,10 +310,9 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
 
     def history(self, end_state: str) -> History:
         """See :meth:`tape.protocols.Environment.history`."""
-        domain, answer = self.domain, self.answered
-        before = domain.briefing.history
-        turn = turn_of(domain.task, ProgramFormat(domain).done(self._state), plain(answer), end_state)
-        return History.of(digests(domain.words(())), (*(before.turns if before else ()), turn))
+        domain = self.domain
+        turn = turn_of(domain.task, ProgramFormat(domain).done(self._state), plain(self.answered), end_state)
+        return History.of(digests(domain.words(())), (*domain.briefing.turns, turn))
 
     def failed_calls(self) -> Sequence[FailedCall]:
         """The calls that gave nothing, in order."""

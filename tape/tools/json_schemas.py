@@ -51,9 +51,6 @@ def cleaned(schema: Mapping[str, Any], error: Callable[[str], Exception], *, els
         schema: The schema; nothing in it is checked yet.
         error: Makes what is raised.
         elsewhere: It may refer to other schemas, which are left out: of what they describe, anything is taken.
-
-    Raises:
-        Exception: ``error``: it is too large, or refers to what is elsewhere.
     """
     counted = count()
 

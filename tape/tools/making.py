@@ -12,9 +12,13 @@ from pydantic import ConfigDict, create_model
 from tape.budget.prices import Amount
 from tape.tools.context import ToolContext, context_parameter, deps_of
 from tape.tools.copies.base import Use
-from tape.tools.cost import Declared, amounts, declared
 from tape.tools.errors import ToolError
-from tape.tools.tool import Thread, Tool
+from tape.tools.tool import Declared, Thread, Tool, amounts, declared
+
+_AS_GIVEN = (
+    "variant", "quality", "reads", "destructive", "timeout", "thread", "gives", "dry_run", "operator",
+)  # fmt: skip
+"""Settings that a tool has as they are given; what else is named is an amount."""
 
 D = TypeVar("D")
 P = ParamSpec("P")
@@ -34,23 +38,16 @@ def make_tool(
     function: Callable[..., Any],
     *,
     kind: str | None = None,
-    variant: str = "",
     cost: Declared | None = None,
-    quality: float | None = None,
-    reads: bool = False,
     pure: bool = False,
-    destructive: bool = False,
-    timeout: float | None = None,
-    thread: Thread = "own",
     takes: str | Sequence[str] = (),
-    gives: str = "",
     state: Mapping[str, Use] | None = None,
-    dry_run: bool | Callable[..., Any] = False,
     key: str | Sequence[str] | None = None,
-    operator: str = "",
-    **fixed: Amount,
+    **more: Any,
 ) -> Tool:
     """Make a tool of a function; see :func:`tool`."""
+    kept = {setting: more[setting] for setting in _AS_GIVEN if setting in more}
+    fixed = {setting: amount for setting, amount in more.items() if setting not in kept}
     name = str(kind or getattr(function, "__name__", ""))
     if not name.isidentifier():
         raise ToolError(f"a tool needs a name; give kind=..., got {name!r}")
@@ -72,28 +69,24 @@ def make_tool(
     described = inspect.getdoc(function) or ""
     if not described:
         raise ToolError(f"{name}: the function needs a docstring, which describes it to the model")
+    settings: dict[str, Any] = {
+        "variant": "",
+        "random": drawn,
+        "pure": pure or (bool(used) and "write" not in used.values()),
+        "takes": (takes,) if isinstance(takes, str) else tuple(takes),
+        "state": used,
+        "key": (key,) if isinstance(key, str) else None if key is None else tuple(key),
+        "context": context,
+        "needs": deps_of(hints[context]) if context else None,
+        **kept,
+    }
     return Tool(
-        name,
-        variant,
-        function,
-        arguments,
-        described.split("\n\n")[0].replace("\n", " "),
-        amounts(fixed) if cost is None else declared(cost),
-        quality,
-        reads,
-        drawn,
-        pure or (bool(used) and "write" not in used.values()),
-        destructive,
-        timeout,
-        thread,
-        takes=(takes,) if isinstance(takes, str) else tuple(takes),
-        gives=gives,
-        state=used,
-        dry_run=dry_run,
-        key=(key,) if isinstance(key, str) else None if key is None else tuple(key),
-        operator=operator,
-        context=context,
-        needs=deps_of(hints[context]) if context else None,
+        kind=name,
+        function=function,
+        arguments=arguments,
+        description=described.split("\n\n")[0].replace("\n", " "),
+        cost=amounts(fixed) if cost is None else declared(cost),
+        **settings,
     )
 
 

@@ -7,23 +7,20 @@ import warnings
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tape.errors import error_text
 from tape.plan.vocabulary import AGAIN, RESERVED
 from tape.reading import short
-from tape.tools.cost import Declared, amounts
-from tape.tools.cost import declared as declared_cost
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.json_schemas import described
-from tape.tools.mcp_contents import value_of
-from tape.tools.mcp_copies import ServersByFolder, Started, on_folder, without_network
 from tape.tools.mcp_process import ServerProcess
-from tape.tools.mcp_schema import arguments_model, sent
+from tape.tools.mcp_schema import arguments_model, sent, value_of
 from tape.tools.mcp_session import McpSession, said_of
-from tape.tools.names import python_names
 from tape.tools.results import cut
-from tape.tools.tool import Tool
+from tape.tools.tool import Declared, Tool, amounts
+from tape.tools.tool import declared as declared_cost
+from tape.tools.words import python_names
 
 MOST_TOOLS = 256
 """Tools that are offered at once; every one stands in every prompt."""
@@ -36,9 +33,6 @@ _TAIL = 600
 
 _NAME = 100
 """Bytes of a command that stand for the server in errors; the agent sees the first 300 of a message."""
-
-STATE = "folder"
-"""The name of the state that tools of a server with a folder have."""
 
 _MOST_NAMED = 20
 """Tools that are named in one message."""
@@ -59,7 +53,6 @@ async def mcp_tools(
     cwd: str | Path | None = None,
     start_seconds: float = 30.0,
     call_seconds: float = 300.0,
-    folder: str | Path | None = None,
 ) -> AsyncIterator[list[Tool]]:
     """Start an MCP server and offer its tools while the context lasts; then it is stopped, with its children.
 
@@ -86,15 +79,12 @@ async def mcp_tools(
         cwd: Where it runs.
         start_seconds: How long it may take from its start until its tools are here.
         call_seconds: How long a call may take.
-        folder: The folder that holds all that calls change; ``{folder}`` stands for it in ``command``, ``env`` and
-            ``cwd``. The tools have the state ``"folder"`` then: give the environment ``state=Folder(folder)``. Plans
-            are tried by servers on copies of it, without network where the platform can (:mod:`tape.tools.copies`).
 
     Yields:
         The tools, in the server's order.
 
     Raises:
-        ToolError: The server cannot be started, nothing names its folder, a declaration names no tool that can be
+        ToolError: The server cannot be started, a declaration names no tool that can be
             offered, a tool is declared both pure and destructive, or there are more than 256 tools or none.
 
     Examples:
@@ -107,54 +97,18 @@ async def mcp_tools(
         >>> asyncio.run(offered())
         ['hour']
     """
-    declared = _declared(
-        costs=costs, quality=quality, variants=variants, reads=reads, only=only, pure=pure, destructive=destructive
-    )
-    server = _server(_Settings(command, env or {}, cwd), call_seconds, start_seconds, folder)
-    try:
-        yield await server.start(declared, start_seconds)
-    finally:
-        await server.stop()
-
-
-def _declared(**given: Any) -> dict[str, Any]:
-    """The declarations by name, empty where none was given."""
-    _require_flags(pure=given["pure"], destructive=given["destructive"])
-    return {setting: value or {} for setting, value in given.items()}
-
-
-def _require_flags(**given: Any) -> None:
-    for setting, flags in given.items():
+    for setting, flags in (("pure", pure), ("destructive", destructive)):
         if not isinstance(flags, Mapping | None):
             raise ToolError(
                 f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {flags!r}"
             )
-
-
-class _Settings(NamedTuple):
-    """How a server is started, as it was given."""
-
-    command: Sequence[str]
-    env: Mapping[str, str]
-    cwd: str | Path | None
-
-
-def _server(settings: _Settings, call_seconds: float, start_seconds: float, folder: str | Path | None) -> _Server:
-    """The server, and with a folder those that are started on copies of it."""
-    if folder is None:
-        return _Server(*settings, call_seconds)
-    real = Path(folder).resolve()
-    server = _Server(**on_folder(*settings, real), call_seconds=call_seconds)
-
-    async def another(copied: Path) -> Started:
-        at_copy = on_folder(*settings, copied)
-        at_copy["command"] = [*without_network(), *at_copy["command"]]
-        result = _Server(**at_copy, call_seconds=call_seconds)
-        await result.start(None, start_seconds)
-        return result
-
-    server.by_folder = ServersByFolder(server, real, another)
-    return server
+    given = {"costs": costs, "quality": quality, "variants": variants, "reads": reads, "only": only}
+    given |= {"pure": pure, "destructive": destructive}
+    server = _Server(command, env or {}, cwd, call_seconds)
+    try:
+        yield await server.start({setting: value or {} for setting, value in given.items()}, start_seconds)
+    finally:
+        await server.stop()
 
 
 def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
@@ -178,8 +132,7 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
     """One tool: the server's ``name``, which is ``called`` so here, ``KIND`` or ``KIND.VARIANT``."""
     kind, _, variant = called.partition(".")
     cost = declared["costs"].get(name) or amounts({})
-    others = server.by_folder
-    arguments = arguments_model(short(name), entry.get("inputSchema"), {AGAIN} if others is None else {AGAIN, STATE})
+    arguments = arguments_model(short(name), entry.get("inputSchema"), {AGAIN})
     output = entry.get("outputSchema")
     outputs = output.get("properties") if isinstance(output, Mapping) else None
     wrapped = isinstance(outputs, Mapping) and outputs.keys() == {"result"}
@@ -187,12 +140,7 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
     pure, destructive = effects(entry.get("annotations"), declared["pure"].get(name), declared["destructive"].get(name))
 
     async def function(**values: Any) -> Any:
-        at = values.pop(STATE, None) if others is not None else None
-        given = sent(arguments, values)
-        result = await (
-            others.call(at, name, given) if others is not None and at is not None else server.call(name, given)
-        )
-        return value_of(result, wrapped=wrapped)
+        return value_of(await server.call(name, sent(arguments, values)), wrapped=wrapped)
 
     about = entry.get("description")
     return Tool(
@@ -207,21 +155,15 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
         pure=pure,
         destructive=destructive,
         loop=server.loop,
-        state={} if others is None else {STATE: "read" if pure else "write"},
         fills=False,
     )
 
 
 def effects(hints: Any, pure: bool | None, destructive: bool | None) -> tuple[bool, bool]:
-    """Whether a tool is pure, and whether it is destructive: as declared here, else as the server hints.
+    """Whether a tool is pure, and whether it is destructive: as declared here, else (None) as the server hints.
 
     A hint never stands against what is declared here; of the server's two the one to destroy means nothing for a tool
     that is read only, by the protocol.
-
-    Args:
-        hints: The server's annotations of the tool; anything.
-        pure: What is declared; None where nothing is.
-        destructive: The same.
     """
     hints = hints if isinstance(hints, Mapping) else {}
     if pure is None:
@@ -243,28 +185,22 @@ class _Server:
         self.loop = asyncio.get_running_loop()
         self._process: ServerProcess | None = None
         self._session: McpSession | None = None
-        self.by_folder: ServersByFolder | None = None
-        """The servers on copies of its folder; None where it has none."""
 
     @property
     def name(self) -> str:
         """How errors call it."""
         return f"the MCP server {cut(repr(' '.join(self._command)), _NAME)}"
 
-    async def start(self, declared: Mapping[str, Any] | None, seconds: float) -> list[Tool]:
-        """Start it and make its tools, all within some seconds; none are made where nothing is declared.
-
-        Raises:
-            ToolError: See :func:`mcp_tools`.
-        """
+    async def start(self, declared: Mapping[str, Any], seconds: float) -> list[Tool]:
+        """Start it and make its tools, all within some seconds."""
         try:
             async with asyncio.timeout(seconds) as timeout:
                 self._process = await self._spawned()
                 self._session = McpSession(self._process, "it", self.name)
                 await self._session.shake_hands()
-                listed = [] if declared is None else await self._session.tools()
+                listed = await self._session.tools()
                 self._session.name = self.name
-                return [] if declared is None else await self._tools(listed, declared)
+                return await self._tools(listed, declared)
         except TimeoutError:
             if not timeout.expired():
                 raise
@@ -333,9 +269,7 @@ class _Server:
             ) from None
 
     async def stop(self) -> None:
-        """Stop it and those on copies; the processes have ended then, and those that they have started."""
-        if self.by_folder is not None:
-            await self.by_folder.stop()
+        """Stop it; the process has ended then, and those that it has started."""
         if self._session is not None:
             await self._session.close()
 

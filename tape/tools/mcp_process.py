@@ -37,17 +37,7 @@ class ServerProcess:
 
     @classmethod
     async def start(cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> ServerProcess:
-        """Start a server.
-
-        Args:
-            command: The program and its arguments.
-            env: Environment variables beside the few that it inherits.
-            cwd: Where it runs.
-
-        Raises:
-            OSError: It cannot be started.
-            ValueError: There is a NUL in the command.
-        """
+        """Start a server."""
         pipe = asyncio.subprocess.PIPE
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         process = await asyncio.create_subprocess_exec(
@@ -98,11 +88,7 @@ class ServerProcess:
         return self._words.decode("utf-8", "replace").strip()
 
     def write(self, line: bytes) -> None:
-        """Send it a line; whether it takes it, its answer shows.
-
-        Raises:
-            BrokenPipeError: Its input is closed.
-        """
+        """Send it a line; whether it takes it, its answer shows."""
         assert self._process.stdin is not None
         if self._process.stdin.is_closing():
             raise BrokenPipeError("its input is closed")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import Annotated, Any, Literal, Union
@@ -25,9 +25,10 @@ from pydantic import (
 )
 
 from tape.reading import short
-from tape.tools.errors import ToolError
+from tape.tools.errors import ToolError, ToolFailedError
 from tape.tools.json_schemas import LONGEST_DESCRIPTION, SchemaChecker, cleaned, described
-from tape.tools.names import python_names
+from tape.tools.results import cut
+from tape.tools.words import python_names
 
 MOST_PARTS = 500
 """Properties of an object; and schemas within the schema of one tool, references followed, that become types: what is
@@ -67,14 +68,6 @@ def arguments_model(tool: str, schema: Any, reserved: Collection[str] = ()) -> t
     Texts, numbers, booleans, null, lists, objects, enums, constants, unions (``anyOf``, ``oneOf``), references within
     the schema, and bounds become types. Patterns and formats the server checks itself: no regular expression of a
     server is run here.
-
-    Args:
-        tool: The tool's name, for errors.
-        schema: The server's.
-        reserved: Names that no argument may get.
-
-    Raises:
-        ToolError: It is no schema of an object, or too large; names the tool.
     """
 
     def error(what: str) -> ToolError:
@@ -93,12 +86,7 @@ def arguments_model(tool: str, schema: Any, reserved: Collection[str] = ()) -> t
 
 
 def sent(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as the server gets them: what was written, by the server's names.
-
-    Args:
-        model: The model of the arguments, or of an object within them.
-        values: What was given, by the names of the model.
-    """
+    """Arguments as the server gets them: what was written, by the server's names."""
     made = {}
     for name, value in values.items():
         field = model.model_fields.get(name)
@@ -272,3 +260,64 @@ def _is_bound(key: str, value: Any) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return abs(value) <= sys.float_info.max if key in _NUMBERS else 0 <= value <= _LONGEST and value == int(value)
+
+
+_NAME = 200
+"""Bytes of what is said of one content that is no text."""
+
+
+class Contents(str):
+    """The text of a result that names what is no text; ``contents`` are all as the server gave them, data too."""
+
+    contents: Sequence[Mapping[str, Any]] = ()
+
+
+class StructuredContents(dict[str, Any]):
+    """``{"result": ..., "contents": [texts and names]}``: a structured result and what it does not hold, as above."""
+
+    contents: Sequence[Mapping[str, Any]] = ()
+
+
+def value_of(result: Mapping[str, Any], *, wrapped: bool) -> Any:
+    """The structured result, where there is one, else its text; `wrapped` ones stand in ``{"result": ...}``.
+
+    Raises:
+        ToolFailedError: The server reports an error, asks for something, or gave nothing to work with.
+    """
+    content, entry = result.get("content") or [], result.get("structuredContent")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise ToolFailedError(f"the server answers {short(content)}, no list of contents")
+    if result.get("resultType") == "input_required":
+        raise ToolFailedError("the server asks for something before it answers, and nobody is there to give it")
+    if not all(isinstance(block.get("text"), str) for block in content if block.get("type") == "text"):
+        raise ToolFailedError("the server answers a text that is none")
+    text = text_of(content)
+    if result.get("isError") not in (None, False):
+        raise ToolFailedError(text or "the server reports an error and does not say which")
+    others = [block for block in content if block.get("type") != "text"]
+    value = entry["result"] if wrapped and isinstance(entry, dict) and entry.keys() == {"result"} else entry
+    if not others:
+        return text if entry is None else value
+    named: Contents | StructuredContents = Contents(text)
+    if entry is not None:
+        named = StructuredContents(result=value, contents=[text_of([block]) for block in others])
+    named.contents = content
+    return named
+
+
+def text_of(content: Any) -> str:
+    """All texts among the contents of a result, those of embedded resources too; what is no text is named."""
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(_text(block) for block in blocks if isinstance(block, Mapping))
+
+
+def _text(block: Mapping[str, Any]) -> str:
+    inner = block.get("resource")
+    held = inner if isinstance(inner, Mapping) else block
+    if isinstance(held.get("text"), str):
+        return str(held["text"])
+    data = held.get("blob", held.get("data"))
+    size = len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else held.get("size")
+    parts = [block.get("type"), *(held.get(key) for key in ("name", "uri", "mimeType"))]
+    parts.append(f"{size:,} bytes" if type(size) is int else "")
+    return f"[{cut(', '.join(filter(None, map(described, parts))), _NAME)}]"

@@ -3,6 +3,8 @@
 It speaks only the part of the protocol that calls of tools need: a handshake, the list of tools, calls. It refuses the
 server's own requests (to sample a model, to ask the user, to see folders), and of its notifications it keeps only that
 the list of tools has changed.
+
+What the server refuses, answers wrongly or does not answer raises a `ToolFailedError`.
 """
 
 from __future__ import annotations
@@ -58,9 +60,6 @@ def read_message(line: bytes) -> tuple[dict[str, Any], bytes]:
     """The message of JSON-RPC on a line, and the text in front of an answer: servers print words and end no line.
 
     A request behind words is none: some servers log what they receive.
-
-    Raises:
-        ToolFailedError: There is none.
     """
     try:
         return _as_message(line), b""
@@ -102,11 +101,7 @@ class Channel(Protocol):
         """What the server writes, line by line; of a line that is too long only sizes."""
 
     def write(self, line: bytes) -> None:
-        """Send a line.
-
-        Raises:
-            OSError: It takes nothing any more.
-        """
+        """Send a line."""
 
     def write_if_ready(self, line: bytes) -> None:
         """Send a line of which nothing depends, unless the server does not read."""
@@ -162,11 +157,7 @@ class McpSession:
         return bool(self._over)
 
     async def shake_hands(self) -> None:
-        """Begin.
-
-        Raises:
-            ToolFailedError: The server speaks no version of the protocol that is spoken here, or not the protocol.
-        """
+        """Begin."""
         asked = {"protocolVersion": _VERSIONS[0], "capabilities": {}, "clientInfo": _CLIENT}
         try:
             version = (await self.request("initialize", asked)).get("protocolVersion")
@@ -182,11 +173,7 @@ class McpSession:
         self._process.write(_message({"method": "notifications/initialized"}))
 
     async def tools(self) -> list[Any]:
-        """All tools as the server lists them; nothing in them is checked.
-
-        Raises:
-            ToolFailedError: The list has no end, or is none.
-        """
+        """All tools as the server lists them; nothing in them is checked."""
         self.tools_changed = False
         try:
             return await self._pages()
@@ -220,9 +207,6 @@ class McpSession:
 
         Returns:
             The result, a JSON object; nothing in it is checked.
-
-        Raises:
-            ToolFailedError: The server has refused, has answered what is no answer, or is not there any more.
         """
         if self._over:
             raise ToolFailedError(f"{self.name} {self._over}")

@@ -1,4 +1,7 @@
-"""What a tool returns, as JSON that does not depend on how the process hashes and that every file of a run can hold."""
+"""What a tool returns, as JSON that does not depend on how the process hashes and that every file of a run can hold.
+
+What is longer, deeper or larger than what is kept, or no JSON, is refused.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,7 @@ LARGEST_NUMBER = 10**300
 
 
 def as_json(value: Any) -> tuple[Any, str]:
-    """A result as plain values, and as the text that stands for it.
-
-    Raises:
-        ToolFailedError: It is longer, deeper or larger than what is kept, or no JSON.
-    """
+    """A result as plain values, and as the text that stands for it."""
     plain = jsonable(value)
     try:
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False)
@@ -40,20 +39,12 @@ def as_json(value: Any) -> tuple[Any, str]:
 
 
 def jsonable(value: Any) -> Any:
-    """A value as JSON has it; sets become sorted lists, generators lists.
-
-    Raises:
-        ToolFailedError: It is longer, deeper or larger than what is kept.
-    """
+    """A value as JSON has it; sets become sorted lists, generators lists."""
     return _Bounded().plain(to_jsonable_python(_Bounded().plain(value)))
 
 
 def as_asked(arguments: Mapping[str, Any]) -> str:
-    """The arguments of a call as one text.
-
-    Raises:
-        InvalidCallError: They are too long.
-    """
+    """The arguments of a call as one text."""
     try:
         return json.dumps(jsonable(dict(arguments)), sort_keys=True)
     except ToolFailedError as error:

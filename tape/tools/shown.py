@@ -64,15 +64,7 @@ class Row:
 
 
 def rows_of(arguments: Mapping[str, Any], longest: int = LONGEST) -> list[Row]:
-    """Every argument, long values cut one by one.
-
-    Args:
-        arguments: By name, values of JSON.
-        longest: Characters of a value that is shown whole.
-
-    Raises:
-        UnshowableError: There are too many, a name is too long or holds a secret, or a value is no JSON.
-    """
+    """Every argument, long values cut one by one."""
     rows = _Reader(min(_END, longest // 2), longest).rows(arguments)
     if len(rows) > MOST_ROWS:
         raise UnshowableError(f"they take {len(rows):,} lines, and at most {MOST_ROWS} are shown; pass fewer names")
@@ -83,11 +75,7 @@ def rows_of(arguments: Mapping[str, Any], longest: int = LONGEST) -> list[Row]:
 
 
 def pages_of(arguments: Mapping[str, Any]) -> list[str]:
-    """The whole of all arguments, in pages; a long text is continued on lines of its own.
-
-    Raises:
-        UnshowableError: See :func:`rows_of`.
-    """
+    """The whole of all arguments, in pages; a long text is continued on lines of its own."""
     pages, size = [list[str]()], 0
     for line in map(str, _Reader(None, _CHUNK).rows(arguments)):
         if pages[-1] and size + len(line) > MOST_CHARACTERS:
@@ -109,10 +97,6 @@ def arguments_of(action: str) -> tuple[str, dict[str, Any]] | None:
 
 def shown_action(action: str, longest: int = LONGEST) -> str:
     """An action for people: a call with every argument, another action as its text.
-
-    Args:
-        action: The action.
-        longest: Characters of a value that is shown whole.
 
     Raises:
         UnshowableError: See :func:`rows_of`; or it is no call, and too long.

@@ -11,20 +11,58 @@ from random import Random
 from typing import Annotated, Any, Generic, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
-from tape.budget import STEP, Resources
+from tape.budget import STEP, Resources, kind_of, undeclared
+from tape.budget.chances import Likely
 from tape.budget.deadline import MOST as MOST_SECONDS
-from tape.budget.prices import Answer, Cost
+from tape.budget.price_reading import PRICE_WORDS, read_price
+from tape.budget.prices import Amount, Answer, ByValue, Cost, Fixed, PerArgument, PerToken, Price
 from tape.budget.resources import MOST
 from tape.errors import ChargeError
 from tape.plan.open import key_of
 from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from tape.tools.copies.base import Use
-from tape.tools.cost import by_table, plain
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.state import Exact
+
+Declared = Cost | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""A cost, or how a configuration writes it (:mod:`tape.budget.price_reading`)."""
+
+
+def declared(given: Declared) -> Cost:
+    """The cost that is given.
+
+    Raises:
+        FieldError: It is malformed; names the field.
+    """
+    if not isinstance(given, Mapping | Sequence):
+        return given
+    if isinstance(given, Mapping) and not given.keys() & PRICE_WORDS.keys():
+        return amounts(given)
+    price = read_price(given if isinstance(given, Mapping) else [*given], ("cost",))
+    exact = all(isinstance(part, Fixed) for part in price.parts)
+    return Fixed(price.worst()) if exact else price
+
+
+def by_table(cost: Cost) -> bool:
+    """Whether a cost is read from the arguments as JSON has them, as a table in a configuration says it."""
+    inner = cost.cost if isinstance(cost, Likely) else cost
+    return isinstance(inner, Price | PerArgument | PerToken | ByValue)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; what JSON has no form for as its text."""
+    return to_jsonable_python(value, fallback=str, inf_nan_mode="constants")
+
+
+def amounts(given: Mapping[str, Amount]) -> Fixed:
+    """A fixed cost from the keyword arguments of :func:`tape.tools.tool.tool`; unknown money where none is named."""
+    named = any(kind_of(name).money for name in given)
+    return Fixed.of(**given) if named else Fixed(Resources.of(**given) + undeclared())
+
 
 Thread = Literal["own", "caller"]
 """Where a plain function is called: in a thread of its own where other agents or the clock may not wait for it, or
@@ -163,11 +201,7 @@ class Tool(Generic[DepsT_contra]):
             raise ToolError(f"{self.name}: it writes a state, so it is not pure; declare one of them")
 
     def _require_types(self) -> None:
-        """Check the declared types of data.
-
-        Raises:
-            ToolError: They are no names, a type is taken twice or given back, or they are not one for each parameter.
-        """
+        """Check the declared types of data."""
         if not self.gives:
             if self.takes:
                 raise ToolError(f"{self.name}: it takes {', '.join(self.takes)} and gives nothing; declare gives=...")
@@ -239,9 +273,6 @@ class Tool(Generic[DepsT_contra]):
             arguments: What it was asked for.
             result: What it returned; None where it failed.
             rng: Draws what is not fixed.
-
-        Raises:
-            ToolError: The declared cost gives no amount; or whatever else it raises.
         """
         text = result if isinstance(result, str) else ""
         if by_table(self.cost):
@@ -255,11 +286,7 @@ class Tool(Generic[DepsT_contra]):
         return self.arguments.model_config.get("extra") == "allow"
 
     def checked(self, values: Mapping[str, Any], *, whole: bool = False) -> dict[str, Any]:
-        """The arguments as the function takes them; the whole has all defaults, whether it takes them or not.
-
-        Raises:
-            InvalidCallError: They do not fit the schema; the message names the argument and the reason.
-        """
+        """The arguments as the function takes them; the whole has all defaults, whether it takes them or not."""
         try:
             model = self.arguments.model_validate(dict(values))
         except ValidationError as error:
@@ -280,9 +307,6 @@ class Tool(Generic[DepsT_contra]):
         """The arguments of a call as the function takes them.
 
         A result that is no text is written as one where a text is asked for.
-
-        Raises:
-            InvalidCallError: They do not fit the schema, or a placeholder has no result.
         """
         values = call.values(results)
         for name, written in call.args:
@@ -293,11 +317,7 @@ class Tool(Generic[DepsT_contra]):
         return self.checked(values, whole=whole)
 
     def require_names(self, call: Call) -> None:
-        """Check the names of a call's arguments, whose values may not be there yet.
-
-        Raises:
-            InvalidCallError: One is unknown or missing.
-        """
+        """Check the names of a call's arguments, whose values may not be there yet."""
         given, fields = {name for name, _ in call.args}, self.arguments.model_fields
         missing = [name for name, field in fields.items() if field.is_required() and name not in given]
         if not self.is_open and (unknown := sorted(given - fields.keys())):
@@ -314,3 +334,18 @@ def _checked(amounts: Any) -> Resources:
         if (amounts[kind] or 0) > MOST:
             raise ToolError(f"{kind}: a count of {short(amounts[kind])} is no credible amount")
     return amounts
+
+
+@dataclass(frozen=True)
+class ToolVariant:
+    """One way to do what a kind of tool does.
+
+    Attributes:
+        name: Unique within its kind, for instance ``exact``.
+        worst: The most that one call uses, ``steps`` included.
+        quality: Probability in (0, 1] that the result is what was asked for; None where it is unknown.
+    """
+
+    name: str
+    worst: Resources
+    quality: float | None = None

@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from pydantic import create_model
+
+from tape.budget import Resources
+from tape.budget.prices import Fixed
 from tape.plan.vocabulary import ASK
-from tape.tools.asking import ASKING
-from tape.tools.calls import Call
+from tape.tools.calls import Call, as_text
 from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.results import LONGEST_TEXT, cut
 from tape.tools.tool import Tool
+
+
+def _texts(question: str, values: list[Any]) -> str:
+    """What is read, one text below the other; of long ones the beginning."""
+    del question
+    return "\n\n".join(cut(as_text(value), LONGEST_TEXT // max(1, len(values))) for value in values)
+
+
+ASKING = Tool(
+    kind=ASK,
+    variant="",
+    function=_texts,
+    arguments=create_model("ask_arguments", question=(str, ...), values=(list[Any], ...)),
+    description="Read results for the answer to a question.",
+    cost=Fixed(Resources()),
+    reads=True,
+    pure=True,
+)
+"""A step of its own, which costs what the model costs that reads."""
 
 
 class Toolbox:
@@ -83,11 +107,7 @@ class Toolbox:
         return any(item.pure for item in self.of_kind(call.kind))
 
     def find(self, call: Call) -> Tool:
-        """The tool that a call names.
-
-        Raises:
-            InvalidCallError: There is none.
-        """
+        """The tool that a call names."""
         tool = self._known.get(call.kind, {}).get(call.variant)
         if tool is None:
             raise InvalidCallError(f"there is no tool {call.tool}; there is: {', '.join(t.name for t in self.all())}")

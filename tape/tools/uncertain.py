@@ -18,11 +18,7 @@ from tape.trace import ActedEvent, Event
 
 
 class ToolCosts(UncertainCosts):
-    """What the costs of tools declare; the calls of one tool are alike.
-
-    Args:
-        find: The tool that a call names; raises :class:`InvalidCallError` where there is none.
-    """
+    """What the costs of tools declare; the calls of one tool are alike."""
 
     def __init__(self, find: Callable[[Call], Tool]) -> None:
         self._find = find

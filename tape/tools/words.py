@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import keyword
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from itertools import chain, count
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter
@@ -12,9 +15,54 @@ from tape.budget import in_units
 from tape.plan.shown import comment, literal
 from tape.plan.vocabulary import RESERVED, Parameter, ToolSignature, Vocabulary
 from tape.tools.answers import AnswerType
-from tape.tools.names import python_names
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
+
+LONGEST = 100
+"""Characters of a name that is made."""
+
+
+def is_python_name(name: str) -> bool:
+    """Whether a name is one of Python that begins with a letter, is no keyword, and is read as it is written."""
+    return (
+        name.isidentifier()
+        and not name.startswith("_")
+        and not keyword.iskeyword(name)
+        and len(name) <= LONGEST
+        and unicodedata.normalize("NFKC", name) == name
+    )
+
+
+def python_names(names: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
+    """A name of Python for each name, no two alike; one that is such a name stays as it is.
+
+    What a name becomes depends on the names together, not on their order.
+
+    Returns:
+        The names of Python by the names that were given.
+
+    Examples:
+        >>> python_names(["page-size", "page_size", "from", "$filter", "_meta", "2fa"])
+        {'page-size': 'page_size_2', 'page_size': 'page_size', 'from': 'from_', '$filter': 'filter', '_meta': 'meta', '2fa': 'x2fa'}
+    """  # noqa: E501 - a line of output
+    given = list(dict.fromkeys(names))
+    made = {name: name for name in given if is_python_name(name) and name not in reserved}
+    taken = {*reserved, *made}
+    for name in sorted({*given} - made.keys()):
+        plain = _plain(name)
+        if keyword.iskeyword(plain) or plain in reserved:
+            plain += "_"
+        made[name] = next(text for text in chain([plain], (f"{plain}_{k}" for k in count(2))) if text not in taken)
+        taken.add(made[name])
+    return {name: made[name] for name in given}
+
+
+def _plain(name: str) -> str:
+    """The nearest name of Python; it may be a keyword, and others may come to the same."""
+    letters = "".join(c if f"a{c}".isidentifier() else " " for c in unicodedata.normalize("NFKC", name))
+    joined = "_".join(letters.replace("_", " ").split())[: LONGEST - 10]
+    return joined if joined.isidentifier() else f"x{joined}"
+
 
 MOST_FIELDS = 12
 """Fields of an object that are shown."""
@@ -26,16 +74,9 @@ _BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at mo
 def vocabulary(
     toolbox: Toolbox, answer: AnswerType | None = None, capped: Collection[str] = (), *, each: bool = False
 ) -> Vocabulary:
-    """What programs over some tools may call.
+    """What programs over some tools may call, with the prices in the capped resources.
 
-    Args:
-        toolbox: The tools.
-        answer: What an answer has to be.
-        capped: The resources whose prices are shown.
-        each: Every tool has a name, ``rate_live``, for agents that choose variants; else every kind has one.
-
-    Raises:
-        ConfigError: A tool has a name that programs have for something else.
+    With `each` every tool has a name, ``rate_live``, for agents that choose variants; else every kind has one.
     """
     named = names(toolbox, each=each)
     tools = [

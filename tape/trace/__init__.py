@@ -1,12 +1,7 @@
 """The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
 
-from tape.trace.bases import ClosingEvent as ClosingEvent
-from tape.trace.bases import DescribedEvent as DescribedEvent
-from tape.trace.bases import Event as Event
-from tape.trace.bases import PlanningEvent as PlanningEvent
 from tape.trace.continued import ContinuedTrace as ContinuedTrace
 from tape.trace.continued import hold as hold
-from tape.trace.dry_run import DryRunEvent as DryRunEvent
 from tape.trace.events import SEARCH_SOLVER as SEARCH_SOLVER
 from tape.trace.events import ActedEvent as ActedEvent
 from tape.trace.events import ActionsSampledEvent as ActionsSampledEvent
@@ -37,10 +32,15 @@ from tape.trace.events import register_event as register_event
 from tape.trace.file import SCHEMA as SCHEMA
 from tape.trace.file import TraceWriter as TraceWriter
 from tape.trace.file import read_trace as read_trace
-from tape.trace.forecast import ForecastEvent as ForecastEvent
 from tape.trace.links import Links as Links
 from tape.trace.links import chained_anew as chained_anew
 from tape.trace.links import links_of as links_of
-from tape.trace.scheduled import ScheduledCall as ScheduledCall
-from tape.trace.scheduled import ScheduledEvent as ScheduledEvent
-from tape.trace.scheduled import with_critical as with_critical
+from tape.trace.plans import DryRunEvent as DryRunEvent
+from tape.trace.plans import ForecastEvent as ForecastEvent
+from tape.trace.plans import ScheduledCall as ScheduledCall
+from tape.trace.plans import ScheduledEvent as ScheduledEvent
+from tape.trace.plans import with_critical as with_critical
+from tape.trace.shapes import ClosingEvent as ClosingEvent
+from tape.trace.shapes import DescribedEvent as DescribedEvent
+from tape.trace.shapes import Event as Event
+from tape.trace.shapes import PlanningEvent as PlanningEvent

@@ -1,4 +1,7 @@
-"""A trace that goes on where it was cut off: its episode is played again up to there, and compared with the file."""
+"""A trace that goes on where it was cut off: its episode is played again up to there, and compared with the file.
+
+What the disk does not take, and what another process is writing, raises a `TraceError`.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from pathlib import Path
 
 from tape.errors import ResumeError, TraceError
 from tape.files import append, partial_file, why
-from tape.trace.bases import Event
 from tape.trace.events import FinishedEvent, GeneratedEvent
 from tape.trace.file import TraceWriter, require_alone, unwritten
 from tape.trace.links import hash_of
+from tape.trace.shapes import Event
 
 
 def hold(path: Path) -> FileIO:
@@ -62,12 +65,7 @@ class ContinuedTrace(TraceWriter):
         return self._file is not None
 
     def write(self, event: Event) -> None:
-        """Compare an event with the record, or append it.
-
-        Raises:
-            ResumeError: The episode comes out another way than it was recorded.
-            TraceError: The disk does not take it.
-        """
+        """Compare an event with the record, or append it."""
         if not self.live and not self.events:
             self._try_to_go_on()
         if self.live:
@@ -106,9 +104,6 @@ class ContinuedTrace(TraceWriter):
         """Cut the file off after what was held so far, append events, and write from now on.
 
         The file is replaced at once, so that a kill leaves the old end or the new one.
-
-        Raises:
-            TraceError: The disk does not take it.
         """
         assert self._path is not None
         kept = self._lines[: len(self.events)]

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from tape.budget import in_units
 from tape.errors import TraceError
 from tape.plugins import METHODS, load, names
-from tape.trace.bases import DescribedEvent, Event
-from tape.trace.shapes import Config, Count, Explanation, Graph, Problem, Result
+from tape.trace.shapes import Config, Count, DescribedEvent, Event, Explanation, Graph, Problem, Result
 
 SEARCH_SOLVER = "search solver"
 """The selector of searches, which plans with what its calls are expected to take and reserves the worst of each."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from io import FileIO
 from pathlib import Path
@@ -16,13 +16,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tape.budget import Broken, in_units
 from tape.errors import TraceError
 from tape.files import append, why
 from tape.reading import is_storable, json_lines, short, storable, wrong
 from tape.redaction import redacted
-from tape.trace.bases import Event
-from tape.trace.events import CallBegunEvent, CallEndedEvent, GeneratedEvent, event_type
+from tape.trace.events import CallBegunEvent, CallEndedEvent, CostAboveBoundEvent, GeneratedEvent, event_type
 from tape.trace.links import FIRST, hash_of
+from tape.trace.shapes import Event
 
 logger = logging.getLogger("tape.trace")
 
@@ -111,11 +112,7 @@ class TraceWriter:
         return lambda: self._drop(listener)
 
     def write(self, event: Event) -> None:
-        """Append an event.
-
-        Raises:
-            TraceError: The disk does not take it; the file ends with the event before.
-        """
+        """Append an event."""
         if self._writes():
             line = self._written(event)
             # A call that is not on the disk when the machine stops would be made again.
@@ -176,11 +173,7 @@ class TraceWriter:
 
 
 def require_alone(file: FileIO, path: Path) -> None:
-    """Hold a trace for as long as its file is open.
-
-    Raises:
-        TraceError: Another writer holds it.
-    """
+    """Hold a trace for as long as its file is open."""
     try:
         import fcntl
     except ImportError:  # a system without such locks
@@ -285,3 +278,17 @@ def _restore(parts: Any, seq: int, seen: dict[tuple[int, int], str]) -> None:
                 part["content"] = seen[event, there]
             case None, str(content) if len(content) > LONG:
                 seen[seq, number] = content
+
+
+def report_costs_above_bound(trace: TraceWriter | None, purpose: str, broken: Sequence[Broken]) -> None:
+    """Report a cost above its declared bound at once, in the log and in the trace."""
+    for result in broken:
+        logging.getLogger("tape.budget").warning(
+            "%s used %s where at most %s was declared; correct the declared worst case, else hard caps cannot be kept",
+            purpose,
+            in_units(result.kind, result.used),
+            in_units(result.kind, result.declared),
+        )
+        if trace is not None:
+            event = CostAboveBoundEvent(purpose=purpose, kind=result.kind, declared=result.declared, used=result.used)
+            trace.write(event)

@@ -10,8 +10,8 @@ from pydantic import BaseModel, PrivateAttr
 
 from tape.errors import TraceError
 from tape.plugins import load
-from tape.trace.bases import Event
 from tape.trace.events import PathSelectedEvent
+from tape.trace.shapes import Event
 
 
 @dataclass

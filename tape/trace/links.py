@@ -46,11 +46,7 @@ class Links:
 
 
 def links_of(path: Path) -> Links:
-    """Follow the hashes through a trace.
-
-    Raises:
-        TraceError: The file cannot be read, or a line of it is no JSON object.
-    """
+    """Follow the hashes through a trace."""
     before, episode, what = FIRST, "", ""
     for number, line in enumerate(read_text(path, error=TraceError).removesuffix("\n").split("\n"), 1):
         record = parse_json(line, f"{path}:{number}", surrogates=True, error=TraceError)
@@ -68,11 +64,7 @@ def links_of(path: Path) -> Links:
 
 
 def chained_anew(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of a changed trace with their new hashes, for instance after a key was taken out.
-
-    Args:
-        lines: JSON objects, without line ends.
-    """
+    """Lines of a changed trace with their new hashes, for instance after a key was taken out."""
     before = FIRST
     for line in lines:
         record = json.loads(line)

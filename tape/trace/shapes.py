@@ -1,4 +1,4 @@
-"""What readers of traces rely on inside of the objects that events hold; what is beside that may be anything.
+"""The bases of events, and what readers rely on inside of the objects that events hold; the rest may be anything.
 
 Fields may be missing where a program of its own writes the trace, but one that is there is of the type that readers
 expect.
@@ -6,7 +6,8 @@ expect.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -94,3 +95,30 @@ Graph: TypeAlias = Annotated[dict[str, Any], _like(_Graph)]
 Problem: TypeAlias = Annotated[dict[str, Any], _like(_Problem)]
 Explanation: TypeAlias = Annotated[dict[str, Any], _like(_Explanation)]
 Result: TypeAlias = Annotated[dict[str, Any], _like(_Result)]
+
+
+class Event(BaseModel):
+    """Base of all events; a subclass declares its ``type``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    type: ClassVar[str] = ""
+
+
+class DescribedEvent(Event, ABC):
+    """Base of events that describe themselves when they are replayed."""
+
+    @abstractmethod
+    def description(self) -> str:
+        """One or more plain lines."""
+
+
+class PlanningEvent(DescribedEvent):
+    """Base of events that hold a plan of a method's own."""
+
+    @abstractmethod
+    def planned(self) -> list[str]:
+        """Its actions."""
+
+
+class ClosingEvent(DescribedEvent):
+    """Base of events that say how a method's own loop has ended."""

@@ -1,4 +1,7 @@
-"""Actions: pydantic models, whose texts are calls such as ``Walk(to="mill")``, and the functions that take them."""
+"""Actions: pydantic models, whose texts are calls such as ``Walk(to="mill")``, and the functions that take them.
+
+What is no action raises an `InvalidActionError` with the reason, what is declared wrongly a `WorldError`.
+"""
 
 from __future__ import annotations
 
@@ -76,19 +79,11 @@ class ActionType:
         return " ".join(inspect.cleandoc(own or "").split("\n\n")[0].split())
 
     def fixed(self) -> Resources:
-        """What every action of this kind costs at most; amounts that depend on the state are left out.
-
-        Raises:
-            ConfigError: An amount is malformed.
-        """
+        """What every action of this kind costs at most; amounts that depend on the state are left out."""
         return Resources.of(**{name: amount for name, amount in self.amounts.items() if not callable(amount)})
 
     def cost(self, state: BaseModel, action: BaseModel) -> Resources:
-        """What an action costs at most in a state.
-
-        Raises:
-            WorldError: A function of the declaration fails or gives no amount.
-        """
+        """What an action costs at most in a state."""
         numbers: dict[str, Number] = {}
         for name, amount in self.amounts.items():
             if not callable(amount):
@@ -135,11 +130,7 @@ class Actions:
         return tuple(texts) if len(texts) <= MOST_CHOICES else None
 
     def text(self, name: str, arguments: Mapping[str, Any]) -> Action:
-        """An action in the one way in which it is written.
-
-        Raises:
-            InvalidActionError: There is no such action, or the arguments do not fit.
-        """
+        """An action in the one way in which it is written."""
         return self._written(*self._made(name, arguments))
 
     def _written(self, item: ActionType, action: BaseModel) -> Action:
@@ -151,11 +142,7 @@ class Actions:
         return text
 
     def parse(self, text: Action) -> tuple[ActionType, BaseModel]:
-        """Read an action.
-
-        Raises:
-            InvalidActionError: It is none; the message gives the reason.
-        """
+        """Read an action."""
         try:
             read = parse(text)
         except InvalidCallError as error:
@@ -167,11 +154,7 @@ class Actions:
         return self._made(read.tool, given)
 
     def canonical(self, text: Action) -> Action:
-        """The same action in the one way in which it is written.
-
-        Raises:
-            InvalidActionError: It is none.
-        """
+        """The same action in the one way in which it is written."""
         item, action = self.parse(text)
         return self._written(item, action)
 
@@ -225,11 +208,7 @@ class Signature:
 
 
 def signature(function: Callable[..., Any]) -> Signature:
-    """Read the type hints of a step function ``(state: State, action: Move | Wait[, rng: random.Random])``.
-
-    Raises:
-        WorldError: They are missing or of other types; the message names them.
-    """
+    """Read the type hints of a step function ``(state: State, action: Move | Wait[, rng: random.Random])``."""
     name = getattr(function, "__name__", repr(function))
     try:
         hints = get_type_hints(function, include_extras=True)

@@ -6,30 +6,31 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
+from pydantic import BaseModel
+
+from tape.budget import Budget
 from tape.world.actions import Actions, ActionType, Amount, signature
 from tape.world.errors import WorldError
 from tape.world.state import StateType
+
+MODEL = "openai:gpt-4.1-mini"
+"""The model that plays in ``tape run`` by default."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Declarations:
-    """What can be done in a world, what comes of that, and when it is solved.
-
-    Args:
-        name: As the command line and results call it.
-        rules: The rules, in words, for a model to read.
-        deterministic: Whether an action in a state always has the same outcome.
-        pure: The step functions only compute the next state, so that they may be asked before an episode is paid for
-            whether its budget reaches the goal. Nothing else of them reaches an agent.
-        longest_plan: Actions of a sampled plan at most.
-
-    Raises:
-        WorldError: There are no rules, no name, or a number is out of range.
-    """
+    """What can be done in a world, what comes of that, and when it is solved: the base of :class:`tape.world.World`."""
 
     def __init__(
-        self, name: str, *, rules: str, deterministic: bool, pure: bool = False, longest_plan: int = 20
+        self,
+        name: str,
+        *,
+        rules: str,
+        deterministic: bool,
+        pure: bool = False,
+        longest_plan: int = 20,
+        model: str = MODEL,
     ) -> None:
         if not name:
             raise WorldError("a world needs a name, for tables and for `tape run NAME`")
@@ -43,7 +44,8 @@ class Declarations:
         if not isinstance(longest_plan, int) or longest_plan < 1:
             raise WorldError(f"{name}: longest_plan is a whole number from 1, got {longest_plan!r}")
         self.name, self.deterministic, self.longest_plan = name, deterministic, longest_plan
-        self.pure = pure
+        self.pure, self.model = pure, model
+        self._tasks: dict[str, tuple[BaseModel, str, Budget]] = {}
         self.observer: Callable[[Any], str] | None = None
         self.lost_check: Callable[[Any], bool] | None = None
         self._goal: Callable[[Any], bool] | None = None

@@ -21,16 +21,7 @@ NOT_OF_ACTIONS = frozenset(("steps", "calls", "tokens", "usd", "wall_seconds"))
 
 
 class WorldDomain(Domain):
-    """What a world declares of a task.
-
-    Args:
-        states: The world's states.
-        actions: The world's actions.
-        deterministic: Whether an action in a state always has the same outcome.
-        task: What is to be done, in words; may be empty.
-        reads: Whether a model has to read what is observed.
-        rules: The world's functions, where they may be asked about any state.
-    """
+    """What a world declares of a task."""
 
     marks_destructive = True
 
@@ -78,11 +69,7 @@ class WorldDomain(Domain):
         return self.actions.all
 
     def cost(self, state: State, action: Action) -> Resources:
-        """The declared worst case; of what is no action, a step.
-
-        Raises:
-            EnvironmentFaultError: The declaration fails in this state.
-        """
+        """The declared worst case; of what is no action, a step."""
         try:
             kind, made = self.actions.parse(action)
         except InvalidActionError:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
 from tape.protocols import Action, Environment, Observation, State
+from tape.protocols.parts import ExactRules
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.results import LONGEST_NOTE, LONGEST_TEXT, cut
@@ -22,7 +23,6 @@ from tape.world.declarations import Declarations
 from tape.world.domain import STEP, WorldDomain
 from tape.world.errors import InvalidActionError, WorldError
 from tape.world.prompts import WorldFormat
-from tape.world.rules import PureRules
 from tape.world.state import WorldState, as_state
 
 
@@ -109,11 +109,7 @@ class WorldEnvironment(Environment):
         return self._outcome
 
     async def restore(self, action: Action, outcome: Mapping[str, Any]) -> tuple[Observation, Resources]:
-        """Take an action as taken.
-
-        Raises:
-            WorldError: What came of it was not seen, so the state is unknown.
-        """
+        """Take an action as taken."""
         if outcome.get("lost"):
             raise WorldError(f"the state after {action} is unknown, so it cannot be assumed as done; resume with retry")
         self._recorded = outcome
@@ -145,11 +141,7 @@ class WorldEnvironment(Environment):
         return self._observed(), used
 
     async def _stepped(self, kind: ActionType, made: BaseModel, worst: Resources) -> tuple[BaseModel, Resources]:
-        """The state after an action and what it used, taken anew or as recorded.
-
-        Raises:
-            InvalidActionError: It is refused.
-        """
+        """The state after an action and what it used, taken anew or as recorded."""
         known = self._recorded
         if known is None:
             after = await self._called(kind, made)
@@ -178,11 +170,7 @@ class WorldEnvironment(Environment):
         return answer[0], Resources.of(**{"steps": 1, **answer[1]})
 
     def _result_of(self, function: Any, kind: type) -> Any:
-        """The result of a function of the world on the real state.
-
-        Raises:
-            WorldError: It is of another type.
-        """
+        """The result of a function of the world on the real state."""
         result = function(self._state.model_copy(deep=True))
         if not isinstance(result, kind):
             name = getattr(function, "__name__", "a function")
@@ -200,3 +188,28 @@ class WorldEnvironment(Environment):
     def ended(self) -> bool:
         """Whether all is lost, by the check that the world has for it."""
         return self.world.lost_check is not None and bool(self._result_of(self.world.lost_check, bool))
+
+
+class PureRules(ExactRules):
+    """The rules of a world with ``pure=True``."""
+
+    def __init__(self, world: Declarations) -> None:
+        self._world = world
+
+    def after(self, state: State, action: Action) -> WorldState | None:
+        """What the step function returns."""
+        world = self._world
+        here, (kind, made) = world.states.read(as_state(state).text), world.actions.parse(action)
+        if world.lost_check is not None and world.lost_check(here):
+            return None
+        try:
+            function = kind.function(here, made)
+        except InvalidActionError:
+            return None
+        if isinstance(function, tuple):
+            raise WorldError(f"{kind.name} returns what it used; with pure=True it returns the next state alone")
+        return WorldState(world.states.write(function))
+
+    def reached(self, state: State) -> bool:
+        """The world's own goal check."""
+        return bool(self._world.goal_check(self._world.states.read(as_state(state).text)))

@@ -46,14 +46,7 @@ _SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
 
 
 class WorldFormat(PromptFormat):
-    """Chat messages for general models.
-
-    Args:
-        domain: The task.
-        rules: The rules, in words.
-        longest_plan: Actions of a plan at most.
-        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
-    """
+    """Chat messages for general models."""
 
     def __init__(self, domain: WorldDomain, rules: str, longest_plan: int, examples: Examples | None = None) -> None:
         self._domain, self._rules, self._longest_plan = domain, rules, longest_plan

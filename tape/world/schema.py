@@ -40,10 +40,6 @@ _UNREADABLE = re.compile(r"\(\?(?!:)|\\[1-9]")
 def writable(schema: Schema, what: str) -> dict[str, Any]:
     """The same schema as every decoder takes it.
 
-    Args:
-        schema: As pydantic makes it.
-        what: What it is the schema of, for messages.
-
     Raises:
         WorldError: A part of it cannot be enforced; the message names it, and what to write instead.
     """
@@ -128,11 +124,7 @@ class SchemaAnswer(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema.
-
-        Raises:
-            WorldError: A part of it cannot be enforced.
-        """
+        """The schema."""
         return writable(super().model_json_schema(*args, **kwargs), cls.__name__)
 
 

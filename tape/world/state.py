@@ -1,4 +1,7 @@
-"""States: pydantic models, held as the JSON that models read and write."""
+"""States: pydantic models, held as the JSON that models read and write.
+
+What is declared wrongly, or cannot be read back, raises a `WorldError`.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +71,6 @@ def as_state(state: State) -> WorldState:
 class StateType:
     """The state model of a world, and how its states are written, read, compared and predicted.
 
-    Args:
-        model: The pydantic model.
-
     Raises:
         WorldError: It is none, or declares something of its fields that cannot be kept.
     """
@@ -136,11 +136,7 @@ class StateType:
         return [f"- {field.alias or name}: {field.description}" for name, field in visible.items() if field.description]
 
     def write(self, state: BaseModel) -> str:
-        """The visible fields of a state as JSON, the same for equal states.
-
-        Raises:
-            WorldError: They are no JSON, or cannot be read back as they are.
-        """
+        """The visible fields of a state as JSON, the same for equal states."""
         if not isinstance(state, self.model):
             raise WorldError(f"a state of this world is a {self.name}, got {state!r}")
         text = self._dumped(self.read(self._dumped(state)))  # read once, so that validators may round
@@ -159,11 +155,7 @@ class StateType:
         return text
 
     def read(self, text: str) -> BaseModel:
-        """A state from its JSON; hidden fields have their defaults.
-
-        Raises:
-            WorldError: It is no state.
-        """
+        """A state from its JSON; hidden fields have their defaults."""
         try:
             return self.model.model_validate_json(text)
         except ValidationError as error:
@@ -179,10 +171,6 @@ class StateType:
 
     def after(self, before: str, written: BaseModel) -> str:
         """The state that a model has predicted: what it wrote, and the context as it was before.
-
-        Args:
-            before: The JSON of the state before.
-            written: An answer of the type :attr:`predicted`.
 
         Raises:
             InvalidOutputError: A validator of the state refuses it.

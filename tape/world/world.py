@@ -18,9 +18,6 @@ from tape.world.environment import WorldEnvironment
 from tape.world.errors import WorldError
 from tape.world.prompts import VERSION, WorldFormat
 
-MODEL = "openai:gpt-4.1-mini"
-"""The model that plays in ``tape run`` by default."""
-
 
 class World(Declarations, EnvironmentPlugin):
     """A world: what can be done in it, what comes of that, and when it is solved.
@@ -33,8 +30,8 @@ class World(Declarations, EnvironmentPlugin):
         name: As the command line and results call it.
         rules: The rules, in words, for a model to read.
         deterministic: Whether an action in a state always has the same outcome.
-        pure: Whether its step functions only compute, so that an episode whose budget does not reach the goal can end
-            before anything is spent.
+        pure: The step functions only compute the next state, so that they may be asked before an episode is paid for
+            whether its budget reaches the goal. Nothing else of them reaches an agent.
         longest_plan: Actions of a sampled plan at most.
         model: The model that plays in ``tape run`` where ``--model`` names none: ``openai:gpt-4.1-mini`` where nothing
             is given here.
@@ -61,20 +58,6 @@ class World(Declarations, EnvironmentPlugin):
         >>> result.end_state, result.actions
         ('success', ['Climb()', 'Climb()'])
     """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        rules: str,
-        deterministic: bool,
-        pure: bool = False,
-        longest_plan: int = 20,
-        model: str = MODEL,
-    ) -> None:
-        super().__init__(name, rules=rules, deterministic=deterministic, pure=pure, longest_plan=longest_plan)
-        self.model = model
-        self._tasks: dict[str, tuple[BaseModel, str, Budget]] = {}
 
     def environment(self, start: BaseModel, *, task: str = "", budget: BudgetLike = None) -> WorldEnvironment:
         """A task to play, for instance by ``TapeAgent(model).run(world.environment(start, budget=budget))``.

@@ -147,8 +147,10 @@ def test_a_wait_until_a_date_is_counted_by_the_clock_that_wrote_it(
     assert retry_after({"retry-after": until} | ({} if date is None else {"date": date})) == seconds
 
 
-@pytest.mark.parametrize("seconds", [0.0, 1e9, 1e15, 1e300, -5.0, -1e300])
-@pytest.mark.parametrize("date", [0, 1_700_000_000, 2**33, -(10**9)])
+@pytest.mark.parametrize(
+    ("seconds", "date"),
+    [(0.0, 0), (1e9, 1_700_000_000), (1e15, 2**33), (1e300, -(10**9)), (-5.0, 2**33), (-1e300, 0)],
+)
 def test_a_run_with_impossible_times_can_be_exported(
     seconds: float, date: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

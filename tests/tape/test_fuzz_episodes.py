@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -27,8 +26,8 @@ from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin
 from tape.protocols.result import END_STATES, EpisodeResult
 from tape.reading import storable
+from tape.runner.derived import write_results
 from tape.runner.directory import RunDirectory
-from tape.runner.results import write_results
 from tape.testing.garbage import GARBAGE
 from tape.testing.line import Line
 from tape.tools import ToolEnvironment
@@ -149,13 +148,9 @@ def episodes_of_garbage(count: int, seed: int, folder: Path) -> Counter[str]:
 
 
 @pytest.mark.slow
-def test_garbage_ends_in_results(tmp_path: Path) -> None:
-    ends = episodes_of_garbage(len(PAIRS), SEED, tmp_path)
+@pytest.mark.parametrize(("count", "seed"), [(len(PAIRS), SEED), pytest.param(1000, SEED + 1, marks=pytest.mark.soak)])
+def test_garbage_ends_in_results(count: int, seed: int, keep_figures: Keep, tmp_path: Path) -> None:
+    ends = episodes_of_garbage(count, seed, tmp_path)
     assert all(ends[f"agent: {name}"] and ends[f"environment: {where}"] for name, where in PAIRS)
     assert ends["success"] + ends["failure"]
-
-
-@pytest.mark.soak
-def test_1_000_episodes_of_garbage(keep_figures: Keep, tmp_path: Path) -> None:
-    count = int(os.environ.get("TAPE_FUZZ_EPISODES", "1000"))
-    keep_figures("episodes_of_garbage", {"episodes": count, "ends": episodes_of_garbage(count, SEED + 1, tmp_path)})
+    keep_figures("episodes_of_garbage", {"episodes": count, "ends": ends})

@@ -54,22 +54,19 @@ def loaded(code: str) -> set[str]:
     [
         (HELP, {*HEAVY, "numpy", "networkx", "envs", "solvers"}),
         ("import tape, tape.budget", {*HEAVY, *CLIENTS, "envs", "experiments", "numpy", "networkx"}),
+        ("import tape.tools", {"mcp", "anyio"}),
         (GRAPH, {*SOLVERS, "torch", "transformers", "outlines", "matplotlib", "envs"}),
         (GENERATE, {*COMPILING, *CLIENTS, *SOLVERS, *EXTRA, "genai_prices"}),
     ],
-    ids=["help", "import", "a plan graph without any LM", "answers of a bundled model"],
+    ids=["help", "import", "tools", "a plan graph without any LM", "answers of a bundled model"],
 )
 def test_what_is_not_used_is_not_loaded(code: str, without: set[str]) -> None:
     texts = loaded(code)
     assert not [name for name in without if name in texts or any(text.startswith(f"{name}.") for text in texts)]
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["import solvers", "from solvers import PathProblem, solve; solve(PathProblem(1, [], [1], [], [], 0, {0}, 1))"],
-    ids=["imported", "solving"],
-)
-def test_the_solvers_need_numpy_alone(code: str) -> None:
+def test_the_solvers_need_numpy_alone() -> None:
+    code = "from solvers import PathProblem, solve; solve(PathProblem(1, [], [1], [], [], 0, {0}, 1))"
     texts = {name.partition(".")[0] for name in loaded(code) - loaded("")}
     assert "solvers" in texts
     assert texts - sys.stdlib_module_names <= {"solvers", "numpy"}
@@ -85,11 +82,9 @@ def test_a_plain_episode_loads_nothing_that_it_does_not_use(tmp_path: Path) -> N
     assert not [name for name in texts if name.startswith(tuple(f"{text}." for text in without)) or name in without]
 
 
-@pytest.mark.parametrize(
-    "environment", ["alfworld", "gsm_hard", "musique", "scienceworld", "sokoban", "tool_chains", "travelplanner"]
-)
-def test_environments_load_no_method(environment: str) -> None:
-    texts = loaded(f"import envs.{environment}.plugin, envs.{environment}.environment")
+def test_environments_load_no_method() -> None:
+    names = ("alfworld", "gsm_hard", "musique", "scienceworld", "sokoban", "tool_chains", "travelplanner")
+    texts = loaded("\n".join(f"import envs.{name}.plugin, envs.{name}.environment" for name in names))
     assert not [name for name in texts if name.startswith(EXTRA)]
 
 

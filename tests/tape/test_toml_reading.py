@@ -79,7 +79,7 @@ def valid(lines: Sequence[str]) -> str:
     return "\n".join(kept)
 
 
-@examples(400)
+@examples(150)
 @given(st.lists(STATEMENTS, max_size=12))
 def test_lines_are_those_that_parsing_every_beginning_finds(lines: list[str]) -> None:
     text = valid(lines)
@@ -88,7 +88,7 @@ def test_lines_are_those_that_parsing_every_beginning_finds(lines: list[str]) ->
         assert line_of(text, (*path, "missing")) == by_parsing(text, (*path, "missing")), path
 
 
-@examples(400)
+@examples(150)
 @given(st.text(alphabet="[]{}=,.\n\"'#\\a1_- ", max_size=60))
 def test_any_text_is_read_or_refused_with_its_line(text: str) -> None:
     list(statements(text))

@@ -200,8 +200,13 @@ print("and on")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["blocks", "waits", "plans"])
-@pytest.mark.parametrize("place", ["script", "loop", "notebook", "await"])
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [
+        ("script", "blocks"), ("script", "plans"), ("loop", "waits"), ("loop", "blocks"), ("notebook", "waits"),
+        ("await", "blocks"), ("await", "plans"),
+    ],
+)  # fmt: skip
 def test_ctrl_c_ends_an_episode_at_once_and_in_order(place: str, what: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace.jsonl"
     command = [sys.executable, "-c", INTERRUPTED, place, what, str(trace)]

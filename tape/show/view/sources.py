@@ -11,9 +11,9 @@ from typing import Any
 
 from tape.errors import ConfigError, RunDirectoryError, TraceError
 from tape.files import what_is_odd
+from tape.runner.commits import KEY
 from tape.runner.derived import in_order
 from tape.runner.directory import RunDirectory
-from tape.runner.record import KEY
 from tape.runner.summary import summarise
 from tape.trace import Event, links_of, read_trace
 

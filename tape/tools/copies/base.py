@@ -111,11 +111,7 @@ class States:
         self._keys.clear()
 
     def require_steady(self) -> None:
-        """Refuse a state whose key changes without a call.
-
-        Raises:
-            CopyError: Names it.
-        """
+        """Refuse a state whose key changes without a call."""
         for name, part in self.parts.items():
             if part.key() != part.key():
                 raise CopyError(f"the key of the state {name!r} changes without a call; leave out what does")
@@ -178,10 +174,6 @@ def digest(text: str | bytes) -> str:
 
 def states_of(given: Any, used: Mapping[str, Mapping[str, Use]]) -> States | None:
     """The states that an environment is given, checked against what its tools use.
-
-    Args:
-        given: A state by its name, several, or None.
-        used: What tools use, by their names.
 
     Raises:
         ToolError: A tool uses what is not there, or what is given is no state.

@@ -22,8 +22,7 @@ from tape.protocols.prompt_format import OfferedPath, number_request, offered_te
 from tape.tools.calls import ANSWER, Call, answer, call, given, parse, written
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError
-from tape.tools.prompts.common import JUDGED_WRONG, ToolFormat
-from tape.tools.prompts.reading import READ, read_text, reading_request
+from tape.tools.prompts.common import JUDGED_WRONG, READ, ToolFormat, read_text, reading_request
 from tape.tools.results import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_TEXT, cut, filler
 from tape.tools.state import Obtained, ToolState
 from tape.tools.words import names, vocabulary
@@ -49,7 +48,6 @@ class ProgramFormat(ToolFormat):
         examples: Tasks and their programs, which come before the real one; by default two with other tools.
         read: Questions about texts and their answers, for tools whose results are read.
         longest: Characters of a result that are shown.
-        grammar: Let servers that can hold the model to the grammar of programs.
     """
 
     def __init__(
@@ -59,10 +57,8 @@ class ProgramFormat(ToolFormat):
         read: Sequence[tuple[str, str]] = READ,
         *,
         longest: int = LONGEST_RESULT,
-        grammar: bool = True,
     ) -> None:
         super().__init__(domain)
-        self._grammar = grammar
         self._examples, self._read, self._longest = examples, read, longest
         self.renew()
 
@@ -87,7 +83,7 @@ class ProgramFormat(ToolFormat):
         words = self._domain.words(remaining)
         last = LAST.format("answer(...)") if answer else ""
         prompt = self._prompt(words, done, remaining, last)
-        constraint = Grammar(gbnf(words), required=False) if self._grammar else None
+        constraint = Grammar(gbnf(words), required=False)
         return Request(prompt, PROGRAM_TOKENS, constraint=constraint, role="plan")
 
     def _prompt(

@@ -32,7 +32,7 @@ def test_types_follow_from_tools_deps_and_answer() -> None:
     assert_type(result, EpisodeResult[Orders | None])
     assert_type(agent.run(ToolEnvironment("Double 2.", [double], answer=int)), EpisodeResult[int | None])
     other = ReactAgent(ScriptedLM(["answer(n=1)"]), tools=[double])
-    assert_type(other.run("Double 2.").answer, Any)
+    assert_type(other.run("Double 2.", budget="3 steps").answer, Any)
 
 
 def wrong() -> None:

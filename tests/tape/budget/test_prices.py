@@ -15,9 +15,9 @@ from tape.budget.price_reading import read_price
 from tape.budget.prices import Answer, ByValue, Cost, Fixed, PerArgument, PerToken, Reported
 from tape.budget.resources import STEP, Resources
 from tape.guard.guard import Guard
-from tape.tools.cost import declared
 from tape.tools.errors import InvalidCallError
 from tape.tools.making import make_tool
+from tape.tools.tool import declared
 
 CENT = Resources.of(usd="0.01")
 CALL: dict[str, Any] = {"pages": 3, "size": "large", "text": "four"}

@@ -125,8 +125,8 @@ def check_graph(seed: int) -> str:
 
 @pytest.mark.parametrize(
     ("seeds", "least"),
-    [(range(120), 0), pytest.param(range(200_000, 205_500), 10_000, marks=pytest.mark.soak)],
-    ids=["120", "10,000"],
+    [(range(80), 0), pytest.param(range(200_000, 205_500), 10_000, marks=pytest.mark.soak)],
+    ids=["80", "10,000"],
 )
 def test_brute_force_agrees(seeds: range, least: int, record_property: Callable[[str, object], None]) -> None:
     kinds: Counter[str] = Counter()
@@ -235,7 +235,7 @@ def test_malformed_criteria(frontier: Any, changes: dict[str, Any], message: str
 
 
 def test_too_many_to_choose_from() -> None:
-    steps = [f"s{i}" for i in range(11)]
+    steps = [f"s{i}" for i in range(10)]
     asked: dict[str, Any] = {
         "cost": {name: {"usd": 2 ** int(name[1:]) if name in steps else 0} for name in [*steps, "skip"]},
         "value": {name: 2 ** int(name[1:]) for name in steps},

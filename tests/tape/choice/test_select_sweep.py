@@ -24,8 +24,8 @@ FORMS |= {"lists", "lists: nothing fits"}
 @pytest.mark.parametrize("magnitudes", [False, True], ids=["plain", "magnitudes apart"])
 @pytest.mark.parametrize(
     ("seeds", "least"),
-    [(range(160), 0), pytest.param(range(100_000, 110_500), 10_000, marks=pytest.mark.soak)],
-    ids=["160", "10,000"],
+    [(range(100), 0), pytest.param(range(100_000, 110_500), 10_000, marks=pytest.mark.soak)],
+    ids=["100", "10,000"],
 )
 def test_select_is_brute_force(
     seeds: range, least: int, magnitudes: bool, record_property: Callable[[str, object], None]
@@ -41,7 +41,7 @@ def test_select_is_brute_force(
 
 def test_the_command_line_and_path_problem_give_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     solved = 0
-    for seed in range(80):
+    for seed in range(50):
         given = random_graph(seed)
         if "gold" in given.caps:  # the command line knows declared resources only
             continue
@@ -66,4 +66,4 @@ def test_the_command_line_and_path_problem_give_the_same(tmp_path: Path, capsys:
             least = {need["limit"]: need["least"] for need in answer["explanation"]["budgets"]}
             assert least == {kind: amount and float(amount) for kind, amount in choice.why.least.items()}
         solved += 1
-    assert solved > 25
+    assert solved > 12

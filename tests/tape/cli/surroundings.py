@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
-from tape.budget import Resources
 from tape.cli.ledger import _DO
 from tape.cli.main import COMMANDS
-from tape.gateway.audit import Audit
-from tape.gateway.watching import WatchedCall
 from tests.places import ROOT
 from tests.tape.cli.commands import places
 
@@ -30,26 +25,6 @@ budget = { usd = 3 }
 "größer" = { usd = 1 }
 "→ weiter" = { usd = 1 }
 """
-GATEWAY = """
-[budgets]
-session = { usd = "$0.05" }
-[python.search]
-function = "odd_tools:search"
-price = { usd = "$0.004" }
-"""
-TOOLS = '''
-from tape.tools import tool
-
-def search(query: str) -> str:
-    """Search → the notes, größer."""
-    return query
-
-@tool(usd="0.01")
-def look(place: str) -> str:
-    """Look."""
-    return place
-'''
-RCSP = "3 3 1\n0\n5\n0\n0\n0\n1 2 1 1\n2 3 1 1\n1 3 5 1\n"
 AS_NOBODY = ["/usr/bin/unshare", "--user", "--map-user=54321", "--map-group=54321"]
 """Runs a command under a user id without a name, as containers do."""
 NAMES = ("USER", "LOGNAME", "LNAME", "USERNAME", "HOME", "XDG_CACHE_HOME")
@@ -59,22 +34,15 @@ def make_data(folder: Path) -> None:
     """What the commands read."""
     places(folder)
     (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
-    (folder / "gateway.toml").write_text(GATEWAY, encoding="utf-8")
-    (folder / "odd_tools.py").write_text(TOOLS, encoding="utf-8")
-    (folder / "problem.rcsp").write_text(RCSP, encoding="utf-8")
-    with closing(Audit(folder / "calls.audit.jsonl")) as audit:
-        held = WatchedCall("local", "gateway/local/1", "größer", "d", id="1").held("1", Resources({"usd": 4}))
-        audit.ended(held, "settled", Resources({"usd": 1}))
     ledger = f"file://{folder / 'org.ledger'}"
     for words in (["cap", "org", "$10"], ["rule", "org", "--warn", "50"], ["pause", "org", "--why", "größer →"]):
         subprocess.run([sys.executable, "-m", "tape", "ledger", "--url", ledger, *words], check=True, cwd=ROOT)
 
 
 def commands(data: str) -> dict[str, list[str]]:
-    """Every command, with the files of a folder; under each name begins what it is about."""
+    """Commands of every kind, with the files of a folder; under each name begins what it is about."""
     run, graph, out = (os.path.join(data, name) for name in ("run", "graph.json", "out"))
     play = ["run", "sokoban", "--levels", f"{data}/levels.xsb", "--agent", "open_loop", "--out", out]
-    play += ["--model", f"scripted:{data}/script.json"]
     solve = ["solve", graph, "--budget", "usd=$0.008,steps=6"]
     ledger = ["ledger", "--url", f"file://{data}/org.ledger"]
     org = {
@@ -84,23 +52,15 @@ def commands(data: str) -> dict[str, list[str]]:
         "rule": ["--at-limit", "ask", "--seconds", "9"],
     }
     texts = {
-        "run": play, "run in workers": [*play, "--workers", "2"],
+        "run": [*play, "--model", f"scripted:{data}/script.json"],
         "show": ["show", run], "show without pictures": ["show", run, "1", "--no-pictures"],
         "show list": ["show", run, "--list"], "why": ["why", run], "why as JSON": ["why", run, "--json"],
         "view": ["view", run], "view elsewhere": ["view", run, "-o", f"{data}/größer.html"],
-        "resume": ["resume", f"{data}/none.jsonl", "--in", f"{data}/odd_tools.py"],
-        "export to inspect": ["export", run, "--to", "inspect", "--out", f"{data}/log.eval"],
-        "export to nobody": ["export", run, "--to", "otel", "--endpoint", "http://127.0.0.1:9"],
         "solve": solve, "solve as JSON": [*solve, "--json"], "solve apart": [*solve, "--solver", "pulp:cbc"],
-        "solve by CP-SAT": [*solve, "--solver", "cp-sat"], "solve and draw": [*solve, "--draw", f"{data}/graph.svg"],
-        "solve limits": ["solve", f"{data}/problem.rcsp", "--format", "rcsp"],
+        "solve and draw": [*solve, "--draw", f"{data}/graph.svg"],
         "plan": ["plan", f"{data}/plan.toml", "--frontier", "usd,value", "--page", f"{data}/page.html"],
         "plan a graph": ["plan", graph, "--budget", "usd=$0.008,steps=6"],
-        "gateway": ["gateway", f"{data}/gateway.toml"], "gateway check": ["gateway", f"{data}/gateway.toml", "--check"],
-        "audit": ["audit", f"{data}/calls.audit.jsonl"],
-        "audit check": ["audit", f"{data}/calls.audit.jsonl", "--check"], "models": ["models"], "solvers": ["solvers"],
-        "prices": ["prices"], "prices found": ["prices", "--find", "mini"], "prices of one": ["prices", "gpt-4o"],
-        "probe": ["probe", f"scripted:{data}/script.json", "sokoban", "--cases", "1", "--no-episode"],
+        "models": ["models"], "solvers": ["solvers"], "prices of one": ["prices", "gpt-4o"],
         "": [], "version": ["--version"], "help": ["--help"],
     }  # fmt: skip
     for name in _DO:
@@ -108,7 +68,6 @@ def commands(data: str) -> dict[str, list[str]]:
             [] if name in ("init", "notes", "pauses", "check", "export") else ["none" if name == "settle" else "org"]
         )
         texts[f"ledger {name}"] = [*ledger, name, *account, *org.get(name, [])]
-    assert {words[0] for words in texts.values() if words} >= set(COMMANDS), "every command is here"
     return texts
 
 
@@ -233,53 +192,23 @@ class Places:
 
     def come(self, around: Surroundings, asked: Sequence[str]) -> Iterator[tuple[str, Came]]:
         """What the commands of some names come to, each in a process that has begun in these surroundings."""
-        with ExitStack() as stack:
-            # What has odd streams from its first moment on is no copy of another process.
-            copies = None if around.streams or len(asked) == 1 else stack.enter_context(self._copies(around))
-            for name in asked:
-                self._own.mkdir()
-                try:
-                    shutil.copytree(self._data, copy := self._own / os.fsdecode(around.name))
-                    words = {**commands(os.fsdecode(around.name) if around.relative else str(copy)), **helps()}[name]
-                    yield name, self._started(words, around) if copies is None else self._copied(words, copies)
-                finally:
-                    shutil.rmtree(self._own)
+        for name in asked:
+            self._own.mkdir()
+            try:
+                shutil.copytree(self._data, copy := self._own / os.fsdecode(around.name))
+                words = {**commands(os.fsdecode(around.name) if around.relative else str(copy)), **helps()}[name]
+                yield name, self._started(words, around)
+            finally:
+                shutil.rmtree(self._own)
 
     def _started(self, words: Sequence[str], around: Surroundings) -> Came:
-        command = self._command(around, "tape", *words)
+        shell = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {around.streams}', sys.executable, "-m", "tape"]
+        command = [*(AS_NOBODY if around.user else ()), *shell, *words]
         done = subprocess.run(
             command, env=self._env(around), cwd=self._own, timeout=100, capture_output=True, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Came(done.returncode, done.stdout, done.stderr)
-
-    @contextmanager
-    def _copies(self, around: Surroundings) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-        reading, told = os.pipe()
-        command = self._command(around, "tests.tape.cli.forked", str(told))
-        with (
-            os.fdopen(reading, "rb") as statuses,
-            subprocess.Popen(
-                command, env=self._env(around), cwd=self._folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, pass_fds=(told,),
-            ) as program,
-        ):  # fmt: skip
-            os.close(told)
-            yield program, statuses
-            program.stdin.close()
-
-    def _copied(self, words: Sequence[str], copies: tuple[subprocess.Popen[bytes], IO[bytes]]) -> Came:
-        program, statuses = copies
-        assert program.stdin is not None
-        out, err = (self._own / name for name in ("stdout", "stderr"))
-        asked = {"words": words, "cwd": str(self._own), "out": str(out), "err": str(err)}
-        program.stdin.write(json.dumps(asked).encode() + b"\n")
-        program.stdin.flush()
-        return Came(int(statuses.readline()), out.read_bytes(), err.read_bytes())
-
-    def _command(self, around: Surroundings, *module: str) -> list[str]:
-        shell = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {around.streams}', sys.executable, "-m", *module]
-        return [*AS_NOBODY, *shell] if around.user else shell
 
     def _env(self, around: Surroundings) -> dict[str, str]:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self._folder / "cache")}

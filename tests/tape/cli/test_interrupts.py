@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -47,6 +46,9 @@ MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
 }
 
 
+RARE = ("imports", "workers start", "a worker starts")
+
+
 def interrupted(
     command: list[str],
     folder: Path,
@@ -65,7 +67,7 @@ def interrupted(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", [pytest.param(m, marks=[pytest.mark.soak] * (m in RARE)) for m in MOMENTS])
 def test_ctrl_c_at_a_moment(moment: str, data: Path, tmp_path: Path) -> None:
     kind, holds = MOMENTS[moment]
     name = {"workers": "run", "solve apart": "solve"}.get(kind, kind)
@@ -210,13 +212,13 @@ def test_streams_that_break(data: Path, tmp_path: Path, broken: int) -> None:
         assert "No space left" in said
         assert run(*why, stderr=full)[0] == 0
     # A closed stderr does not stop a command.
-    played = ("run", "sokoban", *PLAYED, "--quiet", "--out")
+    played = ("run", "sokoban", *PLAYED, "--limit", "1", "--quiet", "--out")
     assert run(*played, str(tmp_path / "a"), stderr=broken)[0] == 0
     assert run("solve", "nowhere.json", stderr=broken)[0] == 2
     shell = ["sh", "-c", 'exec "$@" >&- 2>&- <&-', "sh", *TAPE, *played, str(tmp_path / "b")]
     assert subprocess.run(shell, cwd=ROOT, check=False).returncode == 0
     lines = [(tmp_path / name / "episodes.jsonl").read_text().splitlines() for name in "ab"]
-    assert len(lines[0]) == len(lines[1]) == 8
+    assert len(lines[0]) == len(lines[1]) == 2
     assert all(json.loads(line) for line in [*lines[0], *lines[1]])
 
 
@@ -245,44 +247,3 @@ def test_an_interrupt_of_main_as_a_function_is_a_status(
 
 
 # --- random moments -----------------------------------------------------------------------------
-
-SWEPT = {"run": 5.0, "workers": 6.0, "solve": 2.0, "solve apart": 3.0, "view": 1.2}
-"""Commands, and seconds after which nothing new comes."""
-
-
-def sweep(data: Path, folder: Path, seed: int, each: int) -> dict[str, dict[str, float]]:
-    """Ctrl-C at so many random moments of each command; checks every one."""
-    rng = random.Random(seed)
-    numbers: dict[str, dict[str, float]] = {}
-    for kind, most in SWEPT.items():
-        tally = {"interrupted": 0, "had ended": 0, "most cpu": 0.0, "most seconds": 0.0}
-        for number in range(each):
-            place = folder / f"{kind} {number}"
-            running = Running(commands(data, place / "out")[kind], place)
-            running.until(running.guards)
-            moment = time.monotonic() + rng.uniform(0, most)
-            running.until(lambda: time.monotonic() > moment)  # noqa: B023 - called here
-            ended = running.interrupt(group=rng.random() < 0.8)
-            if ended.status == 130:
-                check(ended, f"tape {kind.partition(' ')[0].replace('workers', 'run')}")
-                tally["interrupted"] += 1
-            else:  # it was done, or as good as
-                assert (ended.status, ended.said, ended.left, ended.files) == (0, "", [], []), ended
-                tally["had ended"] += 1
-            tally["most cpu"] = round(max(tally["most cpu"], ended.cpu), 2)
-            tally["most seconds"] = round(max(tally["most seconds"], ended.seconds), 2)
-        numbers[kind] = tally
-    return numbers
-
-
-@pytest.mark.soak
-def test_ctrl_c_at_fifty_random_moments(data: Path, tmp_path: Path) -> None:
-    began = time.monotonic()
-    numbers = sweep(data, tmp_path, seed=2, each=10)
-    counted = sum(int(tally["interrupted"] + tally["had ended"]) for tally in numbers.values())
-    figures = {"moments": counted, "commands": numbers, "tracebacks": 0, "children left": 0, "files left": 0,
-               "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
-    if where := os.environ.get("TAPE_SOAK_RESULTS"):
-        (Path(where) / "interrupts.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    assert counted == 50
-    assert sum(tally["interrupted"] for tally in numbers.values()) > 25

@@ -20,9 +20,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.gateway import http_connections, http_requests
-from tape.gateway.tokens import weakness_of
 from tape.gateway.http_requests import Requests, Turns
 from tape.gateway.http_sessions import Sessions
+from tape.gateway.tokens import weakness_of
 from tests.tape.gateway.helpers import write_config
 from tests.tape.gateway.over_http import delete, message, opened, post, serving_here, stateless
 

@@ -10,8 +10,8 @@ import pytest
 
 from tape.cli.main import main
 from tape.redaction import hide
+from tape.runner.derived import csv_text, rows
 from tape.runner.directory import RunDirectory
-from tape.runner.results import csv_text, rows
 from tests.tape.conftest import Keep
 from tests.tape.lm.hostile import Hostile, Raw, http
 from tests.tape.runner.records import record

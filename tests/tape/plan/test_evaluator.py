@@ -159,33 +159,21 @@ BOMBS = [
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_fails_within_little_memory(bomb: str) -> None:
+    name = "x" if "x = " in bomb else "a"
     tracemalloc.start()
     try:
-        program = read(f"{bomb}\nanswer(1)\n", SHOP)
-        step = advance(program, [list(range(1_000))], SHOP) if program.stopped is None else None
-        assert program.stopped is not None or isinstance(step, LineFailure) or not _uses(program.text)
+        program = read(f"{bomb}\nanswer({name})", SHOP)
+        assert program.stopped is not None or isinstance(advance(program, [list(range(1_000))], SHOP), LineFailure)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
-
-
-def _uses(text: str) -> bool:
-    """Whether anything is left to be computed: what nothing uses is dropped when it is read."""
-    return text != "answer(1)"
-
-
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_a_bomb_that_is_used_fails(bomb: str) -> None:
-    name = "x" if "x = " in bomb else "a"
-    program = read(f"{bomb}\nanswer({name})", SHOP)
-    assert program.stopped is not None or isinstance(advance(program, [list(range(1_000))], SHOP), LineFailure)
 
 
 NUMBERS = st.integers(-50, 50) | st.floats(-50, 50).map(lambda x: round(x, 3))
 
 
 @given(NUMBERS, NUMBERS, NUMBERS, st.sampled_from("+-*/"), st.sampled_from("+-*/"))
-@examples(400)
+@examples(150)
 def test_arithmetic_is_python_s(a: float, b: float, c: float, first: str, second: str) -> None:
     step = answer_of(f"({a}) {first} ({b}) {second} ({c})", None)
     operations = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": lambda x, y: x / y}

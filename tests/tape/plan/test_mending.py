@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tape.plan.hints import hint
+from tape.plan.prompt import hint
 from tape.plan.reader import read
-from tape.plan.record import CallRecord, Effects, MadeCall
-from tape.plan.respelled import follow
+from tape.plan.record import CallRecord, Effects, MadeCall, follow
 from tape.plan.unfold import in_order, unfold
 from tape.plan.values import NO_LIST
 from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +11,7 @@ from tape.errors import ConfigError
 from tape.plan.program import Program
 from tape.plan.reader import read
 from tape.plan.unfold import LineFailure, NotMadeError, unfold
-from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
+from tape.plan.vocabulary import ToolSignature, Vocabulary
 from tests.tape.plan.corpus import READ, REFUSED, SHOP, TYPED
 from tests.tape.plan.stepping import Called, advance
 
@@ -48,14 +48,6 @@ def test_a_continuation_knows_the_names_of_before() -> None:
 def test_names_that_programs_cannot_have(name: str) -> None:
     with pytest.raises(ConfigError, match="tool"):
         ToolSignature(name)
-
-
-def test_an_operator_needs_a_pure_tool_of_two_parameters() -> None:
-    signature = ToolSignature("half", (Parameter("a"),))
-    with pytest.raises(ConfigError, match="two parameters"):
-        Vocabulary.of(signature, operators={"/": "half"})
-    with pytest.raises(ConfigError, match="no tool can stand for"):
-        Vocabulary.of(signature, operators={"@": "half"})
 
 
 PIECES = [
@@ -110,15 +102,11 @@ def sweep(count: int, seed: int) -> int:
     return sum(check(read(text, words), words, text, rng) for words, text in (next(replies) for _ in range(count)))
 
 
-def test_spoilt_replies_make_no_call_that_they_do_not_contain() -> None:
-    assert sweep(1_000, 1) > 100
-
-
-@pytest.mark.soak
-def test_very_many_spoilt_replies(record_property: Callable[[str, object], None]) -> None:
-    record_property("replies", 100_000)
-    record_property("calls", calls := sweep(100_000, 2))
-    assert calls > 10_000
+@pytest.mark.parametrize(
+    ("count", "seed", "least"), [(600, 1, 60), pytest.param(100_000, 2, 10_000, marks=pytest.mark.soak)]
+)
+def test_spoilt_replies_make_no_call_that_they_do_not_contain(count: int, seed: int, least: int) -> None:
+    assert sweep(count, seed) > least
 
 
 def test_a_result_adds_no_line() -> None:

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from tape.cli.main import main
 from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError
-from tape.reading import MOST_NUMBER, parse_json, storable
 from tape.runner.configurations import checked
-from tape.runner.derived import write_derived
+from tape.runner.derived import csv_text, write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.results import csv_text
 from tape.runner.summary import escaped, harmless
 from tape.runner.workers import InProcess
 from tests.profiles import examples
@@ -234,23 +232,6 @@ def test_numbers_beyond_what_a_float_holds_are_kept_left_out_or_refused(extreme:
     parquet = pytest.importorskip("pyarrow.parquet")
     column = parquet.read_table(extreme.path / "results.parquet")["used_tokens"].to_pylist()
     assert column == [None, float(2**64), None, 3.0]
-
-
-@given(nested)
-@examples(200)
-def test_what_is_stored_can_be_read_and_is_stored_equally(value: Any) -> None:
-    stored = storable(value)
-    assert parse_json(json.dumps(stored), "here") == stored == storable(stored)
-
-
-def test_what_cannot_be_written_becomes_what_can() -> None:
-    deep: Any = 1
-    for _ in range(200):
-        deep = [deep]
-    assert storable(math.nan) is None
-    assert storable([10**500, -(10**500), True]) == [MOST_NUMBER, -MOST_NUMBER, True]
-    assert storable({1: "\ud800"}) == {"1": "\\ud800"}
-    parse_json(json.dumps(storable({"answer": deep})), "here")
 
 
 # --- spreadsheets and Markdown ------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from tape.runner.derived import TIMES
 from tape.runner.directory import RunDirectory
-from tape.runner.results import TIMES
 from tape.runner.run_ledger import spent_in
 from tape.trace import read_trace
 from tests.envs.alfworld.helpers import given_folder
@@ -244,9 +244,8 @@ def sweep(folder: Path, kind: str, workers: int, kills: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "workers"), [("sokoban", 2), ("tools", 1)])
-def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, kind: str, workers: int) -> None:
-    assert sweep(tmp_path, kind, workers, kills=1)["kills"] == 1
+def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
+    assert sweep(tmp_path, "tools", 2, kills=1)["kills"] == 1
 
 
 def record(figures: dict[str, Any]) -> None:
@@ -262,13 +261,7 @@ def record(figures: dict[str, Any]) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
-def test_kills_of_one_process(tmp_path: Path, kind: str) -> None:
-    """45 in all."""
-    record(sweep(tmp_path, kind, 1, kills=15))
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", KINDS)
-def test_kills_of_a_run_with_two_workers(tmp_path: Path, kind: str) -> None:
-    """45 in all: the run itself, one of its workers or helpers, or all of them at once."""
-    record(sweep(tmp_path, kind, 2, kills=15))
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kills(tmp_path: Path, kind: str, workers: int) -> None:
+    """90 in all; with two workers the run itself, one of its workers or helpers, or all of them at once."""
+    record(sweep(tmp_path, kind, workers, kills=15))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tape.runner.pool import WorkerError
+from tape.runner.play import WorkerError
 
 LOOPBACK = {"0100007F", "0" * 24 + "01000000", "0000000000000000FFFF00000100007F"}
 """127.0.0.1, ::1 and 127.0.0.1 as an IPv6 address, as the kernel writes them."""

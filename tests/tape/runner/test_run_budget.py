@@ -15,7 +15,7 @@ from tape.errors import BudgetExceededError, ConfigError, RunDirectoryError, Unk
 from tape.lm.base import Completion, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Pool, WorkerError
+from tape.runner.play import Pool, WorkerError
 from tape.runner.processes import Processes
 from tape.runner.run_ledger import RunLedger, spent_in
 from tape.runner.runner import Runner, Watcher

@@ -101,18 +101,6 @@ def test_an_interrupted_run_resumes_to_the_same_episodes(tmp_path: Path, levels:
     assert {path.suffix for path in (tmp_path / "cut" / "traces").iterdir()} == {".jsonl"}
 
 
-def test_a_torn_batch_runs_again_as_a_whole_and_leaves_nothing_behind(tmp_path: Path, levels: Path) -> None:
-    spec = spec_for(levels)
-    run(spec, tmp_path / "a")
-    file = tmp_path / "a" / "episodes.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:3]))
-    whole = [json.loads(line)["key"] for line in lines]
-    run(spec, tmp_path / "a")
-    assert [line["key"] for line in without_times(tmp_path / "a")] == whole
-    assert {path.suffix for path in (tmp_path / "a" / "traces").iterdir()} == {".jsonl"}
-
-
 def test_an_interrupt_inside_a_batch_drops_only_what_runs(tmp_path: Path, levels: Path) -> None:
     spec = spec_for(levels)
     ended: list[str] = []
@@ -235,19 +223,6 @@ def test_an_episode_is_found_by_number_task_or_key(tmp_path: Path) -> None:
     assert find_episode(directory, "2") == two, "numbers go before names"
     with pytest.raises(UnknownNameError, match=r"2 \(one\)|1 \(one\)"):
         find_episode(directory, "9")
-
-
-def test_only_committed_episodes_have_a_trace(tmp_path: Path, levels: Path) -> None:
-    stopped = []
-
-    def stop(key: str, event: Any) -> None:
-        if event.type == "finished" and not stopped:  # Ctrl-C is pressed once
-            stopped.append(key)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(spec_for(levels), tmp_path / "cut", Watcher(event=stop))
-    assert not list((tmp_path / "cut" / "traces").iterdir())
 
 
 def test_odd_characters_survive_the_episode_file(tmp_path: Path) -> None:

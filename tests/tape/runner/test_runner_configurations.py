@@ -15,7 +15,7 @@ import pytest
 from envs.sokoban.plugin import PLUGIN
 from tape.budget import Budget, Ledger
 from tape.errors import ConfigError, RunDirectoryError, UnknownNameError
-from tape.runner import results
+from tape.runner import derived
 from tape.runner.configurations import Configuration
 from tape.runner.derived import in_order, natural, write_derived
 from tape.runner.directory import RunDirectory
@@ -262,24 +262,24 @@ def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
     assert list(rows[0])[-2:] == ["solver_seconds", "wall_seconds"]
     parquet = pytest.importorskip("pyarrow.parquet")
     read = parquet.read_table(tmp_path / "run" / "results.parquet")
-    assert read.to_pylist() == results.rows(in_order(lines, ["react", "tape"]))
+    assert read.to_pylist() == derived.rows(in_order(lines, ["react", "tape"]))
     assert not any(name.startswith("unproven_") for name in rows[0]), "only where there is any"
     lines[0]["result"]["unproven"] = {"usd": 7}
-    assert [row["unproven_usd"] for row in results.rows(lines)] == [7, *[0] * (len(lines) - 1)]
+    assert [row["unproven_usd"] for row in derived.rows(lines)] == [7, *[0] * (len(lines) - 1)]
 
 
 def test_parquet_has_the_columns_that_pyarrow_would_infer() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     columns = ("text", "whole", "real", "mixed", "flag", "none", "late", "empty")
-    rows: list[tuple[results.Value, ...]] = [
+    rows: list[tuple[derived.Value, ...]] = [
         ("é", 1, 0.5, 2, True, None, None, ""),
         (None, None, math.inf, 0.25, None, None, 7, ""),
         *(("b" * n, -n, 0.0, n, n % 3 == 0, None, None, "") for n in range(20)),
     ]
     table = [dict(zip(columns, row, strict=True)) for row in rows]
     wanted = pyarrow.table({name: [row[name] for row in table] for name in columns})
-    read = parquet.read_table(pyarrow.BufferReader(results.parquet_bytes(table)))
+    read = parquet.read_table(pyarrow.BufferReader(derived.parquet_bytes(table)))
     assert read.schema == wanted.schema
     assert read.to_pylist() == wanted.to_pylist() == table
 
@@ -288,10 +288,10 @@ def test_without_pyarrow_parquet_is_left_out_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    results._warn_left_out.cache_clear()
+    derived._warn_left_out.cache_clear()
     (tmp_path / "results.parquet").write_text("of an earlier state")
     for _ in range(2):
-        results.write_results(tmp_path, [])
+        derived.write_results(tmp_path, [])
     assert not (tmp_path / "results.parquet").exists()
     assert [record.getMessage() for record in caplog.records] == [
         "results.parquet is left out: it needs the package 'pyarrow', which is not installed: "

@@ -25,8 +25,7 @@ from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
-from tape.runner.models import Models
-from tape.runner.pool import Pool, WorkerError
+from tape.runner.play import Models, Pool, WorkerError
 from tape.runner.processes import Processes
 from tape.runner.runner import Runner, Watcher
 from tape.runner.spec import RunSpec

@@ -49,7 +49,7 @@ def test_agents_do_the_task_within_the_budget(agent: type[Agent]) -> None:
 def test_caps_on_model_calls_are_kept_wherever_they_lie(agent: type[Agent], kind: str) -> None:
     ends = set()
     full = {"tokens": 25_000, "usd": 0.11, "calls": 14}[kind]
-    for share in (1, 2, 4, 7, 10):
+    for share in (1, 4, 10):
         lm = ScriptedLM(script(PLAN, act=follow(PLAN)), price=PRICE)
         count = kind_of(kind).count(full) * share * share // 100
         result = agent(lm, horizon=10).run(computing(), budget=Budget({kind: count}))
@@ -107,13 +107,6 @@ def test_a_final_answer_is_given_at_the_limit() -> None:
     assert (result.end_state, env.answered) == ("success", 12)
     assert result.final_answer == "answer(r1)"
     assert result.lm_calls["answer"] == 1
-
-
-def test_a_final_answer_that_refers_to_nothing_is_counted() -> None:
-    env = ToolEnvironment("3 * 4?", TOOLS)
-    agent = ReactAgent(ScriptedLM(script(PLAN, act=follow(PLAN))), on_limit="final_answer", horizon=10)
-    result = agent.run(env, budget=Budget.of(steps=0))
-    assert (result.end_state, result.malformed, result.final_answer) == ("budget:steps", 1, None)
 
 
 @pytest.mark.parametrize("final", ["#9", Filled("#2 and #8")])
@@ -200,27 +193,6 @@ def test_a_reading_that_cannot_be_read_is_counted_and_makes_the_call_a_failed_on
     assert [action.split("(")[0] for action in result.actions] == ["search.good", "search.poor"]
     assert (env.answered, env._state.got) == (None, ())
     assert [made.variant for made in env._state.failed] == ["good", "poor"]
-
-
-@pytest.mark.parametrize("agent", [TapeAgent, PlanAndActReplanAgent])
-def test_after_a_reading_that_cannot_be_read_another_tool_is_tried(agent: type[Agent]) -> None:
-    readings: list[str] = []
-
-    def first_in_vain(request: Request) -> str:
-        readings.append(prompt(request))
-        return "I think it is" if len(readings) == 1 else read(request)
-
-    def act(request: Request) -> str:
-        return follow(searches("good" if "This line failed:\nsearch_boastful" in prompt(request) else "boastful")[:1])(
-            request
-        )
-
-    plans = searches("boastful")[:1], searches("good")[:1]
-    env = ToolEnvironment("Who founded Acme?", [boastful, good])
-    result = agent(ScriptedLM(script(*plans, act=act, project=first_in_vain)), horizon=9).run(env)
-    assert (result.malformed, len(env._state.failed), result.end_state) == (1, 1, "success")
-    assert [action.split("(")[0] for action in result.actions] == ["search.boastful", "search.good", "answer"]
-    assert (env.answered, len(readings)) == ("Ann Ode", 2)
 
 
 def test_reading_is_paid_from_the_same_budget() -> None:

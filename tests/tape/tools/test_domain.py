@@ -12,7 +12,6 @@ from tape.budget.prices import Cost, Fixed
 from tape.errors import UnknownNameError
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, call
-from tape.tools.domain import describe
 from tape.tools.state import ToolState
 from tests.tape.tools.helpers import TOOLS, actions, after, domain
 
@@ -163,14 +162,6 @@ def test_the_number_of_results_is_limited() -> None:
     state = after(*(call("add", a=k, b=1) for k in range(99)))
     assert domain().outcome(state, "add(a=1000, b=1)").state is None
     assert domain().outcome(state, "answer(value=#99)").state is not None
-
-
-def test_a_state_is_described_with_values_failures_note_and_answer() -> None:
-    state = ToolState().with_call(call("add", a=1, b=1), "2").with_failure(call("divide", a=1, b=0), "by zero")
-    text = describe(state)
-    assert text.splitlines() == ["#1 add(a=1, b=1) = 2", "failed: divide(a=1, b=0)", "note: by zero"]
-    assert describe(after(call("add", a=1, b=1))) == "#1 add(a=1, b=1) = ?"
-    assert describe(ToolState()) == "nothing obtained yet"
 
 
 def test_an_unknown_format_names_those_there_are() -> None:

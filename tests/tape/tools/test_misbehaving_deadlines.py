@@ -30,19 +30,6 @@ def test_a_tool_that_does_not_end_is_left_behind_at_the_deadline(
     assert name == "thread" or "was left behind" in played.detail
 
 
-def test_a_tool_is_left_behind_in_a_loop_of_the_caller_too(time_up: TimeUp) -> None:
-    env = ToolEnvironment("task", [made(hanging(time_up)["swallow"])])
-    trace = TraceWriter("e")
-    began = time.monotonic()
-    played = asyncio.run(
-        OpenLoopAgent(ScriptedLM([ONE_CALL])).arun(env, budget=Budget.of(usd=1, wall_seconds=0.05), trace=trace)
-    )
-    assert time.monotonic() - began < SLACK
-    assert played.end_state == "budget:wall_seconds"
-    assert sums(trace)["usd"] == 500_000
-    assert "was left behind" in trace.events[-1].model_dump()["result"]["detail"]
-
-
 @pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
 def test_the_owner_of_an_episode_cancels_it_whatever_the_tool_does(later: bool) -> None:
     release, begun = threading.Event(), threading.Event()

@@ -3,7 +3,7 @@
 import keyword
 import random
 
-from tape.tools.names import is_python_name, python_names
+from tape.tools.words import is_python_name, python_names
 
 
 def test_a_name_of_python_stays_and_another_is_written_like_it() -> None:

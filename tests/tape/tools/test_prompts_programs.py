@@ -52,7 +52,6 @@ def test_a_program_request_names_kinds_and_may_hold_a_server_to_the_grammar() ->
     assert "multiply_exact" not in prompt(request)
     assert isinstance(request.constraint, Grammar)
     assert not request.constraint.required
-    assert ProgramFormat(domain(), grammar=False).program_request((), {}).constraint is None
     last = asked(ProgramFormat(domain()).program_request((), {}, answer=True))
     assert last.endswith("No more calls can be made. Write the one line answer(...) from what is there.")
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tape.errors import ConfigError
-from tape.plan.stubs import answer_stub
+from tape.plan.shown import answer_stub
 from tape.plan.vocabulary import Vocabulary
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.tools.answers import AnswerType

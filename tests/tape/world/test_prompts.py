@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tape.errors import InvalidOutputError, UnknownNameError
@@ -176,11 +175,6 @@ def test_what_is_read_out_of_a_text_is_a_state(prompts: WorldFormat) -> None:
 def test_other_formats_are_refused_by_name() -> None:
     with pytest.raises(UnknownNameError, match=r"there is no prompt format of the world courier 'tools'.*chat"):
         make_courier().environment(Round()).prompt_format("tools")
-
-
-NAMES = st.sampled_from(
-    ["actions", "states", "state", "name", "arguments", "thought", "action", "at", "delivered", "to"]
-)
 
 
 class Dice(BaseModel):

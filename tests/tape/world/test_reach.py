@@ -189,7 +189,7 @@ class Go(BaseModel):
     to: int = Field(ge=0, le=5)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(10))
 def test_it_is_infeasible_just_where_no_path_fits(seed: int) -> None:
     """Random roads with two tolls, against all paths without a circle."""
     draw = random.Random(seed)

@@ -69,7 +69,7 @@ def several(inner: st.SearchStrategy[tuple[Any, Any]]) -> st.SearchStrategy[tupl
 TYPES = st.recursive(st.sampled_from(LEAVES), several, max_leaves=4)
 
 
-@examples(400)
+@examples(200)
 @given(TYPES, st.data())
 def test_every_accepted_state_is_admitted_and_read_back(part: tuple[Any, Any], data: st.DataObject) -> None:
     kind, values = part

@@ -22,7 +22,7 @@ from tape.methods.aec.predictor import EnsemblePredictor
 from tape.methods.aec.settings import AecSettings
 from tape.methods.aec.state import EpistemicState
 from tape.protocols import Task
-from tape.runner.results import rows
+from tape.runner.derived import rows
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
 from tests.tape.methods.aec.test_facts import CLOSED, grounded
