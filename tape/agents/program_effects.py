@@ -36,15 +36,17 @@ class EffectNotes:
 
     def write(self, runs: Sequence[FollowedProgram], record: CallRecord, results: Sequence[Any]) -> None:
         """Note what is known of the effects that come next; ``results`` are those of the episode."""
+        coming = [run.unfolded.calls[0] for run in runs if run.unfolded.calls and not run.failed]
+        coming = [call for call in coming if record.words.changes(call.name) and call.ready]
+        if not coming:
+            return
         planned = Counter[str]()
         for program in self._first:
             planned |= self._planned(program, record)
         done = Counter(
             _call(made_call.name, made_call.arguments) for made_call in record.made if made_call.changes
         )  # failed ones too
-        for call in [run.unfolded.calls[0] for run in runs if run.unfolded.calls and not run.failed]:
-            if not record.words.changes(call.name) or not call.ready:
-                continue
+        for call in coming:
             whole = _call(call.name, call.arguments)
             note = self._before(call, record.made) or ("" if done[whole] < planned[whole] else AFTER_READING)
             for option in self._declared.options(call.name, call.arguments, results):

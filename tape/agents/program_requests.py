@@ -56,7 +56,11 @@ class ProgramRequest:
 
     def followed(self, record: CallRecord) -> list[FollowedProgram]:
         """The programs as far as what was called reaches; a search that finds nothing is spelled as the task does."""
-        runs = [follow(record, program, self.task) for program in self.programs]
+        known: dict[int, FollowedProgram] = {}
+        for program in self.programs:
+            if id(program) not in known:  # samples that are written alike
+                known[id(program)] = follow(record, program, self.task)
+        runs = [known[id(program)] for program in self.programs]
         if any(run.program is not program for run, program in zip(runs, self.programs, strict=True)):
             logger.info("a search has found nothing; it is made again as the task is spelled")
             self.programs = [run.program for run in runs]

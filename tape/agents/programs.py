@@ -80,7 +80,7 @@ class ProgramPlanner:
 
     @property
     def _words(self) -> Vocabulary:
-        return self._domain.words(self._episode.remaining())
+        return self._domain.words(self._episode.ledger.capped())
 
     def _record(self) -> CallRecord:
         request = self._asked
@@ -145,9 +145,10 @@ class ProgramPlanner:
     async def _generate(self, request: Request) -> list[Program]:
         episode = self._episode
         [completion] = await episode.roles.lm.generate([request])
-        programs = []
+        programs: list[Program] = []
+        known: dict[str, Program] = {}
         for text in completion.texts:
-            program = read(text, self._words, self._asked.names)
+            program = known[text] = known.get(text) or read(text, self._words, self._asked.names)
             if program.stopped is not None:
                 episode.roles.count_malformed("plan", f"{text} [{program.stopped.why}]")
             programs.append(program)

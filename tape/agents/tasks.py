@@ -59,13 +59,13 @@ class TaskMaker(Generic[DepsT, AnswerT]):
     """
 
     def __init__(self, tools: Sequence[Tool], deps_type: type[DepsT] | None, answer: Any, options: TaskTools) -> None:
-        self._toolbox, self.deps_type, self._answer = Toolbox(tools), deps_type, answer
+        self._toolbox, self.deps_type = Toolbox(tools), deps_type
         self._instructions: Instructions = options.get("instructions", "")
         self._check, self._tries = options.get("answer_check"), options.get("answer_tries", ANSWER_TRIES)
         self._history_tokens = options.get("history_tokens", HISTORY_TOKENS)
         if not (isinstance(self._instructions, str) or callable(self._instructions)):
             raise ConfigError(f"instructions= is a text or a function of the context, not {self._instructions!r:.80}")
-        asked = None if answer is None else AnswerType(answer)
+        self._asked = asked = None if answer is None else AnswerType(answer)
         AnswerRules(asked, None, self._check, self._tries)
         self._words = ToolDomain("", self._toolbox, answer=asked).words(())
         self._examples = checked_examples(options.get("examples", ()), self._words)
@@ -113,7 +113,7 @@ class TaskMaker(Generic[DepsT, AnswerT]):
 
     def _made(self, task: str, deps: DepsT | None, briefing: Briefing) -> ToolEnvironment[AnswerT]:
         return ToolEnvironment(
-            task, self._toolbox, answer=self._answer, deps=deps, briefing=briefing,
+            task, self._toolbox, answer=self._asked, deps=deps, briefing=briefing,
             answer_check=self._check, answer_tries=self._tries,
         )  # fmt: skip
 

@@ -170,6 +170,21 @@ def in_order(results: Sequence[Any]) -> Resolve:
     return resolve
 
 
+def _parts_of(node: ast.expr) -> tuple[int, frozenset[str], frozenset[str], frozenset[str]]:
+    """How many nodes an expression has, what it calls, the names that it reads, and its operators.
+
+    A program is unfolded again after each result, so they are kept with the node.
+    """
+    kept: tuple[int, frozenset[str], frozenset[str], frozenset[str]] | None = node.__dict__.get("parts")
+    if kept is None:
+        nodes = [*ast.walk(node)]
+        calls = frozenset(filter(None, map(called, nodes)))
+        read = frozenset(inner.id for inner in nodes if isinstance(inner, ast.Name))
+        operators = frozenset(symbol(inner.op) for inner in nodes if isinstance(inner, ast.BinOp))
+        kept = node.__dict__["parts"] = (len(nodes), calls, read, operators)
+    return kept
+
+
 class _Unfolding:
     """One evaluation of a program."""
 
@@ -220,16 +235,13 @@ class _Unfolding:
 
     def _touched(self, node: ast.expr, names: Mapping[str, Any]) -> bool:
         """Whether an expression calls a tool, or reads what is open."""
-        nodes = [*ast.walk(node)]
-        for inner in nodes:
-            name = called(inner)
-            if name == ASK or name in self._words.tools:
-                return True
-            if isinstance(inner, ast.Name) and isinstance(names.get(inner.id), Open):
-                return True
-            if isinstance(inner, ast.BinOp) and symbol(inner.op) in self._words.operators:
-                return True
-        self._evaluator.take(len(nodes))
+        size, calls, read, operators = _parts_of(node)
+        tools = self._words.tools
+        if any(name == ASK or name in tools for name in calls) or not operators.isdisjoint(self._words.operators):
+            return True
+        if any(isinstance(names.get(name), Open) for name in read):
+            return True
+        self._evaluator.take(size)
         return False
 
     def _plain(self, node: ast.expr, names: Mapping[str, Any]) -> Any:

@@ -60,6 +60,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         """So many results are from before something outside has changed, such as what a user asks for."""
         self.longest_plan: int = longest_plan
         self.answer, self.briefing = answer, briefing
+        self._made_of: tuple[ToolState, list[MadeCall]] | None = None
         self._words: dict[frozenset[str], Vocabulary] = {}
         self._kinds = names(toolbox)
         self.words(())  # a name that programs have for something else is refused at once
@@ -231,6 +232,8 @@ class ToolDomain(Domain, Outcomes, Programs):
     def made(self, state: State) -> Sequence[MadeCall]:
         """See :meth:`tape.protocols.programs.Programs.made`."""
         here = as_state(state)
+        if self._made_of is not None and self._made_of[0] is here:
+            return self._made_of[1]
         results = here.values()
         named = {kind: name for name, (kind, _) in self._kinds.items()}
         waiting = [*here.failures]
@@ -241,6 +244,7 @@ class ToolDomain(Domain, Outcomes, Programs):
                 calls.append(self._made(failure.call, named, results, **came))
             if number < len(here.got):
                 calls.append(self._made(here.got[number].call, named, results, value=results[number]))
+        self._made_of = here, calls
         return calls
 
     def allow_again(self, action: Action) -> None:

@@ -121,7 +121,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         self.budget = Budget.read(budget)
-        asked = None if answer is None else AnswerType(answer)
+        asked = answer if isinstance(answer, AnswerType | None) else AnswerType(answer)
         self.domain = ToolDomain(task, self.toolbox, longest_plan=longest_plan, answer=asked, briefing=briefing)
         self._states = states_of(state, {item.name: item.state for item in self.toolbox.all()})
         self._dry_run: DryRun | None = None

@@ -9,7 +9,7 @@ from pydantic import create_model
 
 from tape.budget import Resources
 from tape.budget.prices import Fixed
-from tape.plan.vocabulary import ASK
+from tape.plan.vocabulary import ASK, Vocabulary
 from tape.tools.calls import Call, as_text
 from tape.tools.errors import InvalidCallError, ToolError
 from tape.tools.results import LONGEST_TEXT, cut
@@ -62,6 +62,8 @@ class Toolbox:
     def __init__(self, tools: Sequence[Tool]) -> None:
         if not tools:
             raise ToolError("an environment needs at least one tool")
+        self.vocabularies: dict[Any, Vocabulary] = {}
+        """What programs may call, for :mod:`tape.tools.words`: it is the same in each run."""
         self._kinds: dict[str, dict[str, Tool]] = {}
         self._known = {ASK: {"": ASKING}}
         for number, item in enumerate(tools):

@@ -64,6 +64,8 @@ def _plain(name: str) -> str:
     return joined if joined.isidentifier() else f"x{joined}"
 
 
+MOST_VOCABULARIES = 32
+"""Of a toolbox that are kept."""
 MOST_FIELDS = 12
 """Fields of an object that are shown."""
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "array": "list",
@@ -78,6 +80,9 @@ def vocabulary(
 
     With `each` every tool has a name, ``rate_live``, for agents that choose variants; else every kind has one.
     """
+    key = (answer, frozenset(capped), each)
+    if (known := toolbox.vocabularies.get(key)) is not None:
+        return known
     named = names(toolbox, each=each)
     tools = [
         _signature(name, toolbox.of_kind(kind)[0] if variant is None else toolbox.named(kind, variant), toolbox, capped,
@@ -90,7 +95,9 @@ def vocabulary(
             if item.operator and variant in (None, item.variant):
                 operators.setdefault(item.operator, name)  # where variants have names, the first is the operator
     fields = () if answer is None else _fields(answer.schema)
-    return Vocabulary.of(*tools, answer=fields, operators=operators)
+    if len(toolbox.vocabularies) >= MOST_VOCABULARIES:  # a toolbox that is shared by tasks with answers of their own
+        toolbox.vocabularies.clear()
+    return toolbox.vocabularies.setdefault(key, Vocabulary.of(*tools, answer=fields, operators=operators))
 
 
 def names(toolbox: Toolbox, *, each: bool = False) -> dict[str, tuple[str, str | None]]:
@@ -134,6 +141,7 @@ def _price(items: Collection[Tool], capped: Collection[str]) -> str:
     return ", ".join(parts)
 
 
+@lru_cache(maxsize=1024)
 def parameters(model: type[BaseModel]) -> tuple[Parameter, ...]:
     """The parameters of a tool, in order."""
     schema = model.model_json_schema()

@@ -39,6 +39,7 @@ ASKS = {
     "litellm": "at('tape.adapters.litellm')",
     "parquet": "at('tape.plugins').require_extra('parquet', 'pyarrow', what='it')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
+    "serve": "at('tape.cli.serve').main(['a:b'])",
     "postgres": "at('tape.budget.stores').open_store('postgresql://nowhere/x')",
     "agentdojo": "load('tape.environments', 'agentdojo').tasks({})",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
