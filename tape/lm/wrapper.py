@@ -13,25 +13,15 @@ from tape.lm.base import (
     Request,
     Usage,
     WrongAnswerError,
-    is_continuous,
-    most_completion_tokens,
-    usual_batch,
-    weighs,
-    window_of,
 )
 from tape.lm.price import TokenPrice
 
 if TYPE_CHECKING:
-    from tape.lm.answer_prices import AnswerPrices
+    from tape.lm.priced import AnswerPrices
 
 
 def require_all(model: LanguageModel, requests: Sequence[Request], answers: Any) -> None:
     """Refuse answers that do not fit their requests: with too few or too many, it is unknown whose they are.
-
-    Args:
-        model: The backend.
-        requests: What it was asked.
-        answers: Completions or scores, or the errors in their places; anything, where a backend is wrong.
 
     Raises:
         WrongAnswerError: There is not one answer for each request with as many samples or scores as were asked for.
@@ -104,30 +94,11 @@ class WrappedLM:
         """Prices of the models that may answer in its place; None where its own price stands for them."""
         return getattr(self._model, "answer_prices", None)
 
-    @property
-    def remote(self) -> bool:
-        """Whether the model asks an endpoint."""
-        return bool(getattr(self._model, "remote", False))
-
-    @property
-    def weighs(self) -> bool:
-        """As the model underneath (:func:`tape.lm.base.weighs`)."""
-        return weighs(self._model)
-
-    @property
-    def continuous(self) -> bool:
-        """Whether what is asked while the model decodes something else joins that."""
-        return is_continuous(self._model)
-
-    @property
-    def usual_batch(self) -> int:
-        """See :func:`tape.lm.base.usual_batch`."""
-        return usual_batch(self._model)
-
-    @property
-    def window(self) -> int | None:
-        """See :func:`tape.lm.base.window_of`."""
-        return window_of(self._model)
+    def __getattr__(self, name: str) -> Any:
+        """What only some models have, such as ``remote``, ``window`` and ``weighs`` (:mod:`tape.lm.base`)."""
+        if name == "_model":  # while it is made
+            raise AttributeError(name)
+        return getattr(self._model, name)
 
     def prompt_tokens(self, request: Request) -> int:
         """Tokens of a request's prompt."""
@@ -136,7 +107,3 @@ class WrappedLM:
     def scoring_tokens(self, request: Request) -> int:
         """Tokens of scoring a request's options."""
         return self._model.scoring_tokens(request)
-
-    def most_completion_tokens(self, request: Request) -> int:
-        """The most completion tokens of a request."""
-        return most_completion_tokens(self._model, request)

@@ -29,15 +29,9 @@ REQUEST = Request("x" * 10_500, 800)
 USED = {"prompt_tokens": 10_000, "completion_tokens": 500}
 
 
-class Answering(Endpoint):
+def answering(model: object, **usage: Any) -> Endpoint:
     """Answers by the name of a model, with a usage."""
-
-    def __init__(self, model: object, **usage: Any) -> None:
-        super().__init__(replies("up"))
-        self.model, self._usage = model, USED | usage
-
-    def complete(self, body: dict[str, Any]) -> dict[str, Any]:
-        return super().complete(body) | {"usage": self._usage, "model": self.model}
+    return Endpoint(replies("up"), model=model, usage=USED | usage)
 
 
 def at_the_table_s_price(endpoint: Endpoint, name: str, prices: Any = None, cache: Path | None = None) -> LanguageModel:
@@ -73,7 +67,7 @@ def asked(model: LanguageModel, times: int = 1, trace: TraceWriter | None = None
     ],
 )
 def test_an_answer_is_booked_by_the_dearer_of_two_models(name: str, model: object, micro: float, sent: int) -> None:
-    with Answering(model) as endpoint:
+    with answering(model) as endpoint:
         lm = at_the_table_s_price(endpoint, name)
         identity = lm.identity
         ledger, refusal = asked(lm, 2)
@@ -84,7 +78,7 @@ def test_an_answer_is_booked_by_the_dearer_of_two_models(name: str, model: objec
 
 
 def test_the_next_request_ends_with_words_that_name_the_pair_and_the_ways_out() -> None:
-    with Answering(DEARER) as endpoint:
+    with answering(DEARER) as endpoint:
         lm = at_the_table_s_price(endpoint, ASKED)
         ledger, refusal = asked(lm, 2)
         for words in (ASKED, "answered by anthropic:claude-opus-4-1", "take that one as the model", "--prices FILE"):
@@ -98,7 +92,7 @@ def test_the_next_request_ends_with_words_that_name_the_pair_and_the_ways_out() 
 
 
 def test_without_a_cap_on_money_and_at_a_declared_price_nothing_is_refused() -> None:
-    with Answering(DEARER) as endpoint:
+    with answering(DEARER) as endpoint:
         ledger, refusal = asked(at_the_table_s_price(endpoint, ASKED), 2, calls=5)
         assert (ledger.used["usd"], refusal) == (2 * 187_500, "")
         ledger, refusal = asked(at_the_table_s_price(endpoint, ASKED, ("3", "15")), 2)
@@ -106,7 +100,7 @@ def test_without_a_cap_on_money_and_at_a_declared_price_nothing_is_refused() -> 
 
 
 def test_calls_in_flight_are_booked_and_no_more_are_made() -> None:
-    with Answering("gpt-4o") as endpoint:
+    with answering("gpt-4o") as endpoint:
         ledger = Ledger(Budget.of(usd=5))
         lm = AccountedLM(at_the_table_s_price(endpoint, "openai:gpt-4o-mini"), ledger)
 
@@ -128,7 +122,7 @@ def traced(model: LanguageModel, file: Path, times: int) -> tuple[int | None, li
 
 
 def test_a_repeat_a_resumption_and_a_cached_answer_book_the_same(tmp_path: Path) -> None:
-    with Answering("gpt-4o") as endpoint:
+    with answering("gpt-4o") as endpoint:
 
         def fresh() -> LanguageModel:
             return at_the_table_s_price(endpoint, "openai:gpt-4o-mini", cache=tmp_path / "cache.sqlite")
@@ -145,7 +139,7 @@ def test_a_repeat_a_resumption_and_a_cached_answer_book_the_same(tmp_path: Path)
 @pytest.mark.parametrize(("hours", "rate"), [(0, 3.75), (8_000, 6)])
 def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rate: float, tmp_path: Path) -> None:
     kept = {"cache_creation_input_tokens": 8_000, "cache_creation": {"ephemeral_1h_input_tokens": hours}}
-    with Answering("claude-sonnet-4-5", prompt_tokens=1_000, **kept) as endpoint:
+    with answering("claude-sonnet-4-5", prompt_tokens=1_000, **kept) as endpoint:
         lm = at_the_table_s_price(endpoint, ASKED)
         request = Request("x" * 8_928, 500)
         ledger = Ledger(Budget.of(usd=5))
@@ -174,11 +168,11 @@ def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rat
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_a_name_without_a_usage_and_one_that_holds_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    endpoint = Answering("gpt-4o", prompt_tokens="many")
+    endpoint = answering("gpt-4o", prompt_tokens="many")
     with endpoint:
         ledger, _ = asked(lm := at_the_table_s_price(endpoint, "openai:gpt-4o-mini"))
         assert ledger.used["usd"] == -(-lm.prompt_tokens(REQUEST) * 5 // 2) + 800 * 10, "the worst case, by that one"
-        endpoint.model = f"gpt-4o {CANARY}"
+        endpoint.reports["model"] = f"gpt-4o {CANARY}"
         _, events = traced(at_the_table_s_price(endpoint, "openai:gpt-4o-mini"), tmp_path / "trace.jsonl", 1)
         assert "gpt-4o" in json.dumps([event.model_dump() for event in events])
         assert CANARY not in (tmp_path / "trace.jsonl").read_text()

@@ -17,10 +17,9 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request, Usage
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
-from tape.lm.price import Split
+from tape.lm.price import Split, split_of
 from tape.lm.price_table import PriceTable
 from tape.lm.priced import priced
-from tape.lm.reported import split_of
 from tape.trace import GeneratedEvent, TraceWriter, read_trace
 from tests.profiles import examples
 from tests.tape.lm.endpoint import Endpoint
@@ -31,17 +30,6 @@ pytest.importorskip("anthropic")
 
 ENTRY = {"prompt": "3", "completion": "15", "cached_input": "0.3", "cache_write": "3.75"}
 REQUEST = Request("x" * 9_100, 400)
-
-
-class Caching(Endpoint):
-    """Answers with a usage."""
-
-    def __init__(self, usage: dict[str, Any]) -> None:
-        super().__init__(replies("up"), [])
-        self._usage = usage
-
-    def complete(self, body: dict[str, Any]) -> dict[str, Any]:
-        return super().complete(body) | {"usage": self._usage}
 
 
 def usage(prompt: int, **more: Any) -> dict[str, Any]:
@@ -84,13 +72,13 @@ WRITING = ANTHROPICS | {"cache_read_input_tokens": 0, "cache_creation_input_toke
 def test_what_the_cache_had_is_booked_at_its_rates(
     provider: Any, reported: dict[str, Any], entry: dict[str, str | None], micro: float, tmp_path: Path
 ) -> None:
-    with Caching(reported) as endpoint:
+    with Endpoint(replies("up"), usage=reported) as endpoint:
         model = priced_by_file(opened(endpoint, provider), tmp_path, **entry)
         assert booked(model) == micro + 80 * 15
 
 
 def test_a_cached_answer_a_trace_and_a_repeat_book_the_same(tmp_path: Path) -> None:
-    with Caching(ANTHROPICS) as endpoint:
+    with Endpoint(replies("up"), usage=ANTHROPICS) as endpoint:
         model = priced_by_file(CachedLM(opened(endpoint, ANTHROPIC), tmp_path / "cache.sqlite"), tmp_path)
         first = booked(model)
         trace = TraceWriter("episode", tmp_path / "trace.jsonl")

@@ -85,9 +85,8 @@ def test_waits_grow_and_retry_after_is_kept() -> None:
 
 
 def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
-    class Picky(Endpoint):
-        def fault(self) -> str:
-            return "bad request" if self.bodies[-1]["messages"][-1]["content"] == "bad" else ""
+    def refuse(body: dict[str, Any]) -> str | None:
+        return "the context is too long" if body["messages"][-1]["content"] == "bad" else None
 
     async def episode(batch: EpisodeBatch, index: int, text: str, ledger: Ledger) -> list[Completion]:
         try:
@@ -102,7 +101,7 @@ def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
         done = await asyncio.gather(*episodes, return_exceptions=True)
         return [*done, *(ledger.used["calls"] for ledger in ledgers)]
 
-    with Picky(replies("up")) as endpoint:
+    with Endpoint(replies("up"), refuse=refuse) as endpoint:
         cache = CachedLM(opened(endpoint, concurrency=1), tmp_path / "cache")
         first, bad, last, *calls = asyncio.run(play(cache))
         asked = len(endpoint.bodies)

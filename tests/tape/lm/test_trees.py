@@ -17,8 +17,7 @@ from transformers.models.gemma import GemmaForCausalLM
 from transformers.models.mistral import MistralForCausalLM
 
 from tape.lm.base import Completion, Constraint, Forced, OneOf, Regex, Request
-from tape.lm.transformers_lm import TransformersLM
-from tape.lm.transformers_trees import read_trees, shape_of
+from tape.lm.transformers_lm import TransformersLM, read_trees, shape_of
 from tape.lm.trees import BLOCK, Feed, PrefixStore, Shape, Tree
 from tests.profiles import examples
 from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
