@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import socketserver
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ Fault = Callable[["Faulty", dict[str, Any]], None]
 class Served:
     """A server on a free port of loopback, until it is left."""
 
-    def __init__(self, server: socketserver.ThreadingTCPServer) -> None:
+    def __init__(self, server: Any) -> None:
         self._server = server
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -79,7 +78,7 @@ class Endpoint(Served):
         self.in_flight = self.most_in_flight = self.refused = 0
         self.refuse, self.status, self.reports = refuse, status, reports
         super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Faulty,), {"endpoint": self})))
-        self._server.handle_error = self._note_error  # type: ignore[method-assign]
+        self._server.handle_error = self._note_error
         self._errors: list[BaseException] = []
 
     def __exit__(self, *_: object) -> None:

@@ -75,7 +75,8 @@ def test_scores_of_options_are_those_without_trees(prompt: str, options: list[st
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Tokens of every pass that the model makes from now on."""
-    network, read, sizes = tiny_lm()._network, tiny_lm()._network.read, []
+    network: Any = tiny_lm()._network
+    read, sizes = network.read, list[int]()
 
     def counting(feeds: Sequence[Feed]) -> torch.Tensor:
         sizes.append(sum(len(feed.tokens) for feed in feeds))
