@@ -9,10 +9,9 @@ from dataclasses import replace
 from tape.approval import DECISIONS, Approval, ApprovalRequest
 from tape.approval.forbid import FORBIDDEN, REFUSED_BEFORE
 from tape.errors import ModelError
-from tape.lm.answer_prices import AnswerPrices
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage, UsageSource
 from tape.lm.price import UNSPLIT, Split
-from tape.lm.wrapper import WrappedLM
+from tape.lm.wrapper import AnswerPrices, WrappedLM
 from tape.redaction import redacted
 from tape.trace import ApprovalEvent, Event, FinishedEvent, GeneratedEvent
 
