@@ -10,7 +10,7 @@ from tape.lm.base import Request, window_of
 from tape.methods.cgdp.context import SMALL
 from tape.methods.cgdp.curation import curated, values_of
 from tape.methods.cgdp.prices import SearchPrices
-from tape.methods.cgdp.prompts.format import MoveKind
+from tape.methods.cgdp.prompts import MoveKind
 from tape.methods.cgdp.remembered import Remembered
 from tape.methods.cgdp.view import Belief, Fact, SearchRound
 

@@ -13,7 +13,7 @@ from tape.lm.base import Request
 from tape.methods.cgdp.context import PromptWindow
 from tape.methods.cgdp.curation import BeliefCaps
 from tape.methods.cgdp.events import ContextEvent
-from tape.methods.cgdp.prompts.format import SearchFormat
+from tape.methods.cgdp.prompts import SearchFormat
 from tape.methods.cgdp.settings import CgdpSettings
 from tape.methods.cgdp.view import Belief, SearchRound, View
 from tape.protocols.search import SearchOption, SearchTask

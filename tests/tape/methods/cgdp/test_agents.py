@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import solvers
 from envs.search import SearchEnvironment, SearchError, bm25
+from envs.search.prompts.chat import ChatSearchFormat
 from solvers.answer import without_path
 from tape import Budget
 from tape.agents.react import ReactAgent
@@ -30,7 +31,6 @@ from tape.methods.cgdp.agents.memgpt import MemgptAgent
 from tape.methods.cgdp.agents.react_search import ReactSearchAgent
 from tape.methods.cgdp.agents.search import SearchAgent
 from tape.methods.cgdp.events import BeliefEvent, GateEvent, StoppedEvent
-from tape.methods.cgdp.prompts.chat import ChatSearchFormat
 from tape.methods.cgdp.view import View
 from tape.protocols.search import UNANSWERABLE, Passage
 from tape.testing.line import Line

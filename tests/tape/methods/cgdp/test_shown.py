@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from envs.search.prompts.chat import ChatSearchFormat
 from tape import Budget
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import JsonSchema, Request, TokenPrice
@@ -20,8 +21,7 @@ from tape.methods.cgdp.agents.cgdp import CgdpAgent
 from tape.methods.cgdp.agents.react_search import ReactSearchAgent
 from tape.methods.cgdp.context import PromptWindow
 from tape.methods.cgdp.events import ContextEvent
-from tape.methods.cgdp.prompts.chat import ChatSearchFormat
-from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove
+from tape.methods.cgdp.prompts import Extracted, Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols.search import Passage
 from tests.tape.methods.cgdp.policy import PASSAGES, QUESTION, environment, fixed_answers, of, play

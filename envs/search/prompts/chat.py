@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, Request
 from tape.methods.cgdp.belief import MOST_WORDS
-from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove
+from tape.methods.cgdp.prompts import Extracted, Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, View
 from tape.protocols.prompt_format import PromptFormat, turns
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
@@ -68,7 +68,7 @@ class _Said(BaseModel):
 
 
 class ChatSearchFormat(PromptFormat):
-    """Implements :class:`tape.methods.cgdp.prompts.format.SearchFormat` for models that follow instructions.
+    """Implements :class:`tape.methods.cgdp.prompts.SearchFormat` for models that follow instructions.
 
     Args:
         noun: The items of the corpus, for instance ``passage``.

@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.search import SearchEnvironment, bm25
-from tape.errors import ConfigError, InvalidOutputError, ModelError
-from tape.lm.base import Regex, Request
-from tape.lm.bundled import open_bundled, sizes
-from tape.methods.cgdp.agents.cgdp import CgdpAgent
-from tape.methods.cgdp.prompts.compact import (
+from envs.search.prompts.compact import (
     MARKERS,
     MOST_FINDINGS,
     NOTHING,
@@ -23,8 +19,12 @@ from tape.methods.cgdp.prompts.compact import (
     page_of,
     text_of,
 )
-from tape.methods.cgdp.prompts.format import Finding, MoveKind, NextMove
-from tape.methods.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
+from envs.search.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
+from tape.errors import ConfigError, InvalidOutputError, ModelError
+from tape.lm.base import Regex, Request
+from tape.lm.bundled import open_bundled, sizes
+from tape.methods.cgdp.agents.cgdp import CgdpAgent
+from tape.methods.cgdp.prompts import Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols.search import UNANSWERABLE, Passage
 from tests.profiles import examples

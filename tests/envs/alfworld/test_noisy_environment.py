@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.alfworld.noisy_environment import NoisyDomain, grounded_later
 from tape.errors import ConfigError
-from tape.methods.aec.noisy_environment import NoisyDomain, grounded_later
 from tests.profiles import examples
 from tests.tape.methods.aec.chests import Chests, Seen, at, is_open, key_in
 

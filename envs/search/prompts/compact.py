@@ -14,7 +14,7 @@ A prompt is the question, then what the agent remembers, then one role; what fol
     <curate> ->                          s2 s1 ;
     <answer> ->                          e5 ;                  or: unanswerable ;
 
-Unknown words are slots (:mod:`tape.methods.cgdp.prompts.lexicon`). The model refers to findings by the tag after the
+Unknown words are slots (:mod:`envs.search.prompts.lexicon`). The model refers to findings by the tag after the
 sentence, so quotes are verbatim by construction. Only marks and passage ids are left out.
 """
 
@@ -25,10 +25,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from envs.search.prompts.lexicon import MOST_TAGS, UNKNOWN, TaggedPage, check_words, sentences
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
-from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove
-from tape.methods.cgdp.prompts.lexicon import MOST_TAGS, UNKNOWN, TaggedPage, check_words, sentences
+from tape.methods.cgdp.prompts import Extracted, Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, View
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
@@ -147,7 +147,7 @@ def text_of(words: Sequence[str]) -> str:
 
 
 class CompactSearchFormat(PromptFormat):
-    """Implements :class:`tape.methods.cgdp.prompts.format.SearchFormat` for ``bundled:search``."""
+    """Implements :class:`tape.methods.cgdp.prompts.SearchFormat` for ``bundled:search``."""
 
     version = "search-1"
     judges = False
