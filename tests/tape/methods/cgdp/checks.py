@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from tape.methods.cgdp.belief import verified
 from tape.methods.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
 from tape.methods.cgdp.gates import CONFIGURATIONS, Signalling, Signals, StagnationGate, fixed_rounds
 from tape.methods.cgdp.settings import CgdpSettings
-from tape.methods.cgdp.view import Fact
-from tape.protocols.search import Passage
 from tape.trace import Event, StartedEvent
 
 
@@ -90,32 +87,3 @@ def _believed(event: BeliefEvent, before: BeliefEvent | None) -> Iterator[str]:
         gone = {*before.questions} - {*event.questions} - {*event.resolved} - {*event.dropped}
         if gone or not {*event.resolved} <= {*before.questions}:
             yield f"the open questions of round {event.round} do not follow from those before it"
-
-
-def quoted(events: Iterable[Event]) -> tuple[list[tuple[int, str]], int]:
-    """Look up the quote of every fact of a search in the passages that its trace records as retrieved.
-
-    Args:
-        events: The trace; traces of other agents hold no facts.
-
-    Returns:
-        Pairs of a round and a finding, and how many facts were looked up.
-    """
-    passages: dict[str, Passage] = {}
-    numbers: dict[str, int] = {}
-    checked: set[Fact] = set()
-    for event in events:
-        if isinstance(event, RetrievedEvent):
-            passages |= {passage.id: Passage(passage.id, passage.title, passage.text) for passage in event.passages}
-        elif isinstance(event, BeliefEvent):
-            facts = {Fact(**held.model_dump()) for held in event.facts} - checked
-            checked |= facts
-            for fact in facts:
-                what = ""
-                if not verified(fact, passages):
-                    what = f"{fact.quote!r} does not stand in {fact.source!r} as it was retrieved"
-                elif fact.judged == "deterministic" and fact.text != fact.quote:
-                    what = f"{fact.text!r} is recorded as the quote {fact.quote!r}"
-                if what:
-                    numbers[what] = event.round
-    return [(numbers[what], what) for what in sorted(numbers)], len(checked)

@@ -1,4 +1,4 @@
-"""Gates against a reference by brute force over whole histories, and each gap in traces with and without it."""
+"""Gates against a reference by brute force over whole histories."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.errors import ConfigError
-from tape.methods.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
 from tape.methods.cgdp.gates import CONFIGURATIONS, GateConfiguration, Signalling, StagnationGate, jaccard, require_gate
-from tape.trace import Event, GeneratedEvent, PromptPart, StartedEvent
 
 Trace = Sequence[tuple[str, Sequence[str]]]
 
@@ -125,35 +123,3 @@ def test_an_unknown_gate_is_refused_with_those_there_are(wrong: str) -> None:
 def test_a_configuration_out_of_range_is_refused(changed: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         GateConfiguration(**{"tau_j": 0.6, "tau_u": 0.3, "patience": 2, **changed})  # type: ignore[arg-type]
-
-
-QUESTION = "Who is the mayor of the town where Ada was born?"
-
-
-def trace(
-    queries: Sequence[str],
-    answer: str,
-    gold: str = "Otto Lind",
-    *,
-    name: str = "Ada was born in Tarn. Otto Lind is its mayor.",
-    shown: str = "",
-) -> list[Event]:
-    passages, part = [ShownSource(id="p1", title="Ada", text=name)], PromptPart(role="user", content=shown)
-    end = {"round": len(queries), "reason": "", "aligned": None, "gold_answers": [gold], "gold_sources": ["p1"]}
-    return [
-        StartedEvent(config={}, budget={}, task=QUESTION, seed=0),
-        *(
-            RetrievedEvent(round=i, query=query, option="bm25-5", thought="", passages=passages)
-            for i, query in enumerate(queries, 1)
-        ),
-        GeneratedEvent(role="answer", prompt=(part,), texts=(answer,), prompt_tokens=1, completion_tokens=1),
-        StoppedEvent.model_validate({**end, "answer": answer, "right": answer == gold}),
-    ]
-
-
-def ending(events: list[Event], **changed: object) -> list[Event]:
-    """A trace with another end."""
-    return [*events[:-1], events[-1].model_copy(update=changed)]
-
-
-LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
