@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.errors import ConfigError
-from tape.methods.aec.beliefs import BeliefStore, PredictedValue
 from tape.methods.aec.entailment import Closure, premises_of
 from tape.methods.aec.facts import Claim, Evidence, Grounded, GroundedStore
+from tape.methods.aec.gating import BeliefStore, PredictedValue
 from tape.protocols.predicates import Assignment
 from tests.places import ROOT
 from tests.tape.methods.aec.toy import HOLDING, BoxDomain, OnePlace, OpenIsUnlocked, Seen, gem_in, locked, open_
@@ -63,7 +63,7 @@ def test_only_the_store_makes_facts() -> None:
 
 SNIPPET = """
 from collections.abc import Sequence
-from tape.methods.aec.beliefs import PredictedValue, BeliefStore
+from tape.methods.aec.gating import PredictedValue, BeliefStore
 from tape.methods.aec.facts import GroundedFact, Grounded
 from tape.methods.aec.predictor import Predictor
 from tape.methods.aec.verifier import Verifier

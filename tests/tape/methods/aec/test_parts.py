@@ -13,10 +13,20 @@ from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.methods.aec.beliefs import BeliefStore, PredictedValue
 from tape.methods.aec.controller import Controller
-from tape.methods.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, ThresholdGate, discretised, gate_of
-from tape.methods.aec.hypothesis import remainder
+from tape.methods.aec.gating import (
+    BeliefStore,
+    Commit,
+    GiveUp,
+    PredictedValue,
+    Query,
+    QueryAllGate,
+    Simulate,
+    ThresholdGate,
+    discretised,
+    gate_of,
+    remainder,
+)
 from tape.methods.aec.method import AecMethod
 from tape.methods.aec.predictor import EnsemblePredictor
 from tape.methods.aec.settings import AecSettings
@@ -25,7 +35,6 @@ from tape.protocols import Task
 from tape.runner.results import rows
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
-from tests.tape.methods.aec.test_facts import CLOSED, grounded
 from tests.tape.methods.aec.toy import BoxDomain, BoxModel, BoxWorld, begun, gem_in, locked, play
 
 OPEN = (False, False)
@@ -56,7 +65,7 @@ def decide(gate: Any, beliefs: dict[int, tuple[float, bool]], *hypotheses: Hyp, 
         store.predicted(gem_in(i), mu, 0.1)
         if adopted:
             store.simulate(gem_in(i))
-    return gate.next(hypotheses, grounded(CLOSED), store, {}, {gem_in(i): Resources() for i in asks})
+    return gate.next(hypotheses, store, {gem_in(i): Resources() for i in asks})
 
 
 def test_thresholds() -> None:
