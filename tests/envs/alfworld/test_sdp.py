@@ -16,9 +16,9 @@ from experiments.studies.sdp.revalidation import revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.errors import ConfigError, InvalidOutputError
 from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.chat_prompts import PredicatePrompts
 from tape.methods.sdp.events import ChainEvent
 from tape.methods.sdp.operators import Outcome
-from tape.methods.sdp.predicate_prompts import PredicatePrompts
 from tape.methods.sdp.target import Target
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate

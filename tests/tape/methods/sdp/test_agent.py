@@ -120,7 +120,7 @@ def test_wrong_uses_are_refused_before_the_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("replies.json").write_text('["no plan"]')
-    monkeypatch.setattr("tape.methods.sdp.adapters.ToolDomain", type("Other", (), {}))  # all that are packaged have one
+    monkeypatch.setattr("tape.methods.sdp.agent.ToolDomain", type("Other", (), {}))  # all that are packaged have one
     assert main(["run", *options, "--agent", "sdp", "--out", str(tmp_path / "run")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -20,7 +20,7 @@ from tape.errors import (
     ModelError,
 )
 from tape.methods.sdp.adapter import Caps
-from tape.methods.sdp.always import AlwaysPass
+from tape.methods.sdp.agent import AlwaysPass
 from tape.methods.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.methods.sdp.operators import Check, Outcome, Realized, Verdict
 from tape.methods.sdp.target import Target
