@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from solvers.errors import SolverError
-from tape.analysis.why.data import BudgetLine, Candidate, Relaxation, Round
-from tape.analysis.why.needs import Needs
+from tape.analysis.why.data import BudgetLine, Candidate, Needs, Relaxation, Round
 from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
 from tape.analysis.why.relaxations import Better, Relaxations
 from tape.analysis.why.selections import Pick

@@ -9,10 +9,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from tape.analysis.why.about import about
 from tape.analysis.why.data import Candidate, Round
 from tape.analysis.why.rounds import rounds
-from tape.analysis.why.words import count_of, differences, is_moves, listing
+from tape.analysis.why.words import about, count_of, differences, is_moves, listing
 from tape.budget import in_units
 from tape.show.console import GuardedConsole, plain_text
 from tape.show.console import guarded_text as _text

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from envs.alfworld.noisy_environment import NoisyDomain, grounded_later
 from tape.errors import ConfigError
+from tests.envs.alfworld.chests import Chests, Seen, at, is_open, key_in
 from tests.profiles import examples
-from tests.tape.methods.aec.chests import Chests, Seen, at, is_open, key_in
 
 NAMES = tuple(f"c{i}" for i in range(8))
 DOMAIN = Chests(NAMES, "c3")
