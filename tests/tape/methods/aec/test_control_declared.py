@@ -15,7 +15,7 @@ from tape.show.replay import describe
 from tests.places import ROOT
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, state_of
 from tests.tape.helpers import play as play_sokoban
-from tests.tape.methods.aec.toy import HOLDING, OPEN, BoxDomain, BoxFormat, BoxModel, BoxWorld, locked, of_type, play
+from tests.tape.methods.aec.toy import OPEN, BoxDomain, BoxFormat, BoxModel, BoxWorld, locked, of_type, play
 
 
 def test_the_domain_may_know_another_query_from_where_the_first_has_led() -> None:
@@ -73,20 +73,6 @@ def test_the_replay_describes_predictions_refusals_and_commitments() -> None:
     text = "\n".join([*describe(refused), *describe(committed)])
     parts = ("predicts", "nothing can be committed to", "accepted: take", "COMMITS to take", "true, query at step")
     assert [part for part in parts if part not in text] == []
-
-
-class Contrary(BoxDomain):
-    """Declares that opening does what it does not."""
-
-    def effects(self, action: Action, known: Assignment) -> Effects:
-        return {**super().effects(action, known), **({HOLDING: True} if action.startswith("open") else {})}
-
-
-def test_a_wrong_declaration_is_found_and_counted() -> None:
-    result, _ = play(BoxWorld(0, OPEN, Contrary(3)), BoxModel(0, OPEN, plans=["unlock 0; open 0"]), max_replans=2)
-    assert result.method["counterexamples"]["effect open 0"] == 1
-    assert result.method["infeasible_commitments"] == 1
-    assert not result.success
 
 
 def test_where_everything_is_seen_nothing_is_asked_and_every_path_is_certified() -> None:
