@@ -226,11 +226,10 @@ def _shown(view: View) -> str:
         parts.append(_belief(view.belief))
     if view.notes:
         parts.append("Your memory:\n" + "\n".join(f"- {_line(note)}" for note in view.notes))
-    for planning_round in view.rounds:
-        searched = f"Search {planning_round.number}: {_line(planning_round.query)}\n" if planning_round.query else ""
+    for round_ in view.rounds:
+        searched = f"Search {round_.number}: {_line(round_.query)}\n" if round_.query else ""
         parts.append(
-            f"{searched}{_found(planning_round.passages)}"
-            + (f"\nThought: {_line(planning_round.thought)}" if planning_round.thought else "")
+            f"{searched}{_found(round_.passages)}" + (f"\nThought: {_line(round_.thought)}" if round_.thought else "")
         )
     return "\n\n".join(parts)
 

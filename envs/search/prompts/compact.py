@@ -92,15 +92,15 @@ def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
         page.tag(Tagged("note", note))
     if view.belief is not None:
         _write_belief(page, view.belief)
-    for planning_round in view.rounds:
-        if planning_round.query:
+    for round_ in view.rounds:
+        if round_.query:
             page.mark("find:")
-            page.text(planning_round.query)
+            page.text(round_.query)
         page.mark("got:")
-        _write_passages(page, planning_round.passages, new=False)
-        if planning_round.thought:
+        _write_passages(page, round_.passages, new=False)
+        if round_.thought:
             page.mark("thus:")
-            page.text(planning_round.thought)
+            page.text(round_.thought)
     if passages:
         page.mark("new:")
         _write_passages(page, passages, new=True)

@@ -27,7 +27,7 @@ from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
 
 def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
-    return [planning_round.to_dict() for planning_round in rounds(events)], about(events)
+    return [round_.to_dict() for round_ in rounds(events)], about(events)
 
 
 # ---- an episode -------------------------------------------------------------------------------------------------

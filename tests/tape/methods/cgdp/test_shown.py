@@ -90,9 +90,7 @@ def words(view: View) -> Request:
     belief = view.belief or Belief("structured")
     texts = [view.question, view.target, *view.notes, *(fact.text for fact in belief.facts), *belief.questions]
     texts += [
-        text
-        for planning_round in view.rounds
-        for text in (planning_round.query, planning_round.thought, *(p.text for p in planning_round.passages))
+        text for round_ in view.rounds for text in (round_.query, round_.thought, *(p.text for p in round_.passages))
     ]
     return Request(" ".join(texts), 1, role="test")
 
