@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse
 from experiments.studies.sdp.reader import NotSdpError
-from experiments.studies.sdp.revalidation import checked, revalidate
+from experiments.studies.sdp.revalidation import RULES, checked, revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.agents.react import ReactAgent
 from tape.budget import Budget
@@ -20,6 +21,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.methods.sdp.adapter import Caps
 from tape.methods.sdp.agent import SdpAgent
 from tape.trace import read_trace
+from tests.places import ROOT
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 from tests.tape.methods.sdp.algorithm import check
 from tests.tape.methods.sdp.flags import FlagWorld, Played, Script
@@ -77,3 +79,9 @@ def test_a_trace_of_another_agent_is_refused(tmp_path: Path) -> None:
     ReactAgent(model).run(SokobanEnvironment(CORRIDOR), budget=Budget({"steps": 4}), trace=tmp_path / "e.jsonl")
     with pytest.raises(TraceError, match="agent 'react'"):
         CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+
+
+def test_every_rule_of_a_finding_is_explained() -> None:
+    page = (ROOT / "docs" / "reference" / "methods" / "sdp-trajectories.md").read_text(encoding="utf-8")
+    rows = page.split("## Checking it again")[1].split("`checked(")[0]
+    assert [*RULES] == re.findall(r"^\| `(\w+)` \|", rows, re.M)

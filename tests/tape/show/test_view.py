@@ -158,7 +158,7 @@ def graphs(draw: st.DrawFn) -> tuple[PlanGraph, list[int]]:
 
 
 @given(graphs())
-@examples(60)
+@examples(30)
 def test_a_graph_is_cut_to_what_can_be_drawn_and_keeps_its_path(made: tuple[PlanGraph, list[int]]) -> None:
     whole, path = made
     record, places = graph_record(whole, "n0", [path], kinds=["usd"])

@@ -181,12 +181,8 @@ def test_a_mismatch_ends_a_round() -> None:
     result, events = play(model=SimulatedModel(CORRIDOR, wrong=WRONG))
     assert result.success
     round_, two = rounds(events)
-    assert (round_.step, round_.ended.how, round_.ended.taken, round_.ended.of) == (
-        0,
-        "mismatch",
-        2,
-        len(round_.chosen.actions),
-    )
+    end = round_.ended
+    assert (round_.step, end.how, end.taken, end.of) == (0, "mismatch", 2, len(round_.chosen.actions))
     assert round_.ended.mismatch is not None
     assert round_.outcome.startswith("Step 2 of ")
     assert (two.step, two.reason) == (2, "mismatch")

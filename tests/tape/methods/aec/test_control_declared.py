@@ -1,6 +1,5 @@
 """Active epistemic control on domains that declare too little, too much or something wrong, and its settings."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,11 +7,9 @@ import pytest
 
 from tape.errors import ConfigError
 from tape.methods.aec.events import CommittedEvent, QueriedEvent, RuleDisabledEvent, VerifiedEvent
-from tape.methods.aec.settings import AecSettings
 from tape.protocols import Action, PromptFormat
 from tape.protocols.predicates import Assignment, Effects
 from tape.show.replay import describe
-from tests.places import ROOT
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, state_of
 from tests.tape.helpers import play as play_sokoban
 from tests.tape.methods.aec.toy import OPEN, BoxDomain, BoxFormat, BoxModel, BoxWorld, locked, of_type, play
@@ -126,14 +123,3 @@ def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> 
         play(Unasked(0, OPEN), BoxModel(0, OPEN))
     result, _ = play(Unasked(0, OPEN), BoxModel(0, OPEN), aec={"gate": "query_all"})
     assert result.success
-
-
-PAGE = (ROOT / "docs" / "reference" / "methods" / "aec.md").read_text(encoding="utf-8")
-
-
-def test_the_settings_have_the_defaults_that_the_table_says() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
-    assert set(rows) == set(AecSettings.model_fields)
-    for name, documented in rows.items():
-        default = getattr(AecSettings(), name)
-        assert documented.strip("`") == str({"": "none", True: "on", False: "off"}.get(default, default)).lower()

@@ -105,9 +105,7 @@ def test_observations_go_before_rules_and_disputed_values_are_dropped() -> None:
     closure = Closure(grounded(CLOSED), [Concludes("wrong", {open_(0): True, gem_in(0): True})])
     assert closure[open_(0)].value is False
     assert closure.assignment[gem_in(0)] is True
-    assert [str(contradiction) for contradiction in closure.contradictions] == [
-        "rule wrong claims that open(0) is true; it is false"
-    ]
+    assert [*map(str, closure.contradictions)] == ["rule wrong claims that open(0) is true; it is false"]
 
     # Where two rules disagree, neither is believed, nor what follows.
     rules = [

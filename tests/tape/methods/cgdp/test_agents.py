@@ -191,6 +191,7 @@ def test_aec_answers_from_aligned_facts_and_quotes_alone(tmp_path: Path) -> None
         (CgdpAgent, {"gate": "f_j2"}, "there is no gate"),
         (CgdpAgent, {"memory": "baseline"}, "no memory='baseline'"),
         (IrcotAgent, {"select": "solver"}, "means nothing to 'ircot'"),
+        (IrcotAgent, {"persist": True}, "pursues no predicates"),
         (IterRetgenAgent, {"gate": "voi", "rounds": 1}, "one round"),
         (IterRetgenAgent, {"memory": "lobotomized"}, "no memory='lobotomized'"),
         (ReactSearchAgent, {"verify": "aec", "memory": "baseline"}, "has none; use structured or freeform"),
