@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.alfworld.sdp import truth
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
@@ -140,8 +139,3 @@ def test_an_attempt_after_an_unreadable_one_is_another_sample() -> None:
     first, again, later = (seeds[i * len(seeds) // 3 : (i + 1) * len(seeds) // 3] for i in range(3))
     assert first == again
     assert not set(first) & set(later)
-
-
-def test_an_unknown_truth_is_no_fault() -> None:
-    odd = Target("lit(desklamp)", "lit", ((Predicate("lit", ("desklamp",)), True),))
-    assert truth(odd, frozenset(), won=False) is None
