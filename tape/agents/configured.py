@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from tape.agents.final_answer import require_answers_taken
 from tape.agents.options import require_whole
-from tape.engine.ablations import Ablations
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
@@ -65,10 +64,9 @@ class AgentBase:
                     f"settings of {used.name} mean nothing to the agent {cls.name!r}: leave them out, or take an agent "
                     f"that they are for ({used.chosen_by})"
                 )
-        usual = {name: Ablations.model_fields[name].default for name in ("selector", "cost_model", "merger")}
-        chosen = {**{name: getattr(config.ablations, name) for name in usual}, "costs": config.costs}
-        for name, value in chosen.items():
-            if value != usual.get(name, "declared") and name not in cls.replaceable:
+        parts = (("selector", config.ablations.selector, "solver"), ("costs", config.costs, "declared"))
+        for name, value, usual in parts:
+            if value != usual and name not in cls.replaceable:
                 raise ConfigError(
                     f"{name}={value!r} means nothing to the agent {cls.name!r}: leave it out, or take 'tape'"
                 )

@@ -26,7 +26,7 @@ class PricedPath:
     Attributes:
         path: Its actions, in order.
         cost: Its worst case in units by resource, the agent's own calls to write the actions included; None for an
-            unknown amount. With ``costs="lm"`` or ``"expected"`` that cost.
+            unknown amount. With ``costs="expected"`` that cost.
         costs: The cost of each step.
         value: The score of its predicted last state, at most 1; None if that state is unknown. Where steps have
             chances, such as calls of tools of declared quality, it is multiplied by these.

@@ -11,7 +11,6 @@ from tape.agents.lm_agent import LmAgent
 from tape.agents.options import Options, PlanOptions, require_bounded, require_known
 from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
-from tape.engine.ablations import Ablations
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.cost import Costs
@@ -60,7 +59,7 @@ class TapeAgent(LmAgent):
 
     name: ClassVar[str] = "tape"
     verifies: ClassVar[bool] = True
-    replaceable: ClassVar[tuple[str, ...]] = ("selector", "cost_model", "merger", "costs")
+    replaceable: ClassVar[tuple[str, ...]] = ("selector", "costs")
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
@@ -70,12 +69,7 @@ class TapeAgent(LmAgent):
         scored at most once in an episode. With verification or a replaced part no bound is known.
         """
         switches = config.ablations
-        replaced = any(
-            getattr(switches, name) != field.default
-            for name, field in Ablations.model_fields.items()
-            if name in cls.replaceable
-        )
-        if verifying_method(config) is not None or replaced:
+        if verifying_method(config) is not None or switches.selector != "solver":
             return None
         most = steps if switches.replan_every_step or config.max_replans is None else config.max_replans + 1
         rounds = min(steps, most) if switches.replan else 1
@@ -129,10 +123,6 @@ class TapeAgent(LmAgent):
             ConfigError: Names what they lack.
         """
         forced = config.resolved(env.domain).execution == "forced"
-        switches = config.ablations
-        for name in (switches.cost_model, switches.merger):
-            if name != "declared":
-                part(name).require(roles)
         declared = forced and config.proposer == config.scorer == "declared"
         if not declared or config.on_limit == "final_answer":
             super().require_prompts(config, env, roles)
@@ -175,8 +165,6 @@ class TapeAgent(LmAgent):
     def planner(self, episode: Episode, actor: PlannedActor) -> Planner:
         """The planning half of algorithm 1, with this agent's roles; ablations put others in their place."""
         switches, solver = self.config.ablations, self.solver(episode)
-        if switches.merger != "declared":
-            episode.merger = part(switches.merger).of(episode)
         roles = PlannerRoles(
             proposer=self.proposer(episode),
             world_model=self.world_model(episode),
@@ -184,7 +172,7 @@ class TapeAgent(LmAgent):
             actor=actor,
             solver=solver,
             selector=solver if switches.selector == "solver" else part(switches.selector).of(episode),
-            costs=Costs(episode) if switches.cost_model == "declared" else part(switches.cost_model).of(episode),
+            costs=Costs(episode),
         )
         if self.config.costs == "expected":
             return ExpectedPlanner(episode, replace(roles, costs=ExpectedCosts(episode)))

@@ -121,9 +121,7 @@ class PromptFormat:
     ask: Callable[[State, str], tuple[Message, ...]] | None = None
     """A method ``ask(state, question)`` for models that follow instructions, so that any question can be asked.
 
-    Its prompt has the rules and the state, then the question, which describes the answer. The engine words the
-    questions of two roles: the costs of actions (``experiments/ablations/cost_model.py``) and merging states
-    (``experiments/ablations/merger.py``). Without the method these roles are refused at the start.
+    Its prompt has the rules and the state, then the question, which describes the answer.
     """
 
     # --- plans ----------------------------------------------------------------------------------
