@@ -79,14 +79,7 @@ def solve(
 
 
 def posed(problem: PathProblem, solver: str | Solver, risk: Risk | float | None) -> tuple[PathProblem, Solver]:
-    """The problem with the risk that was asked for, and the solver, which can keep it.
-
-    Raises:
-        ProblemError: If the risk is malformed.
-        RiskUnsupportedError: If the solver cannot keep the risk.
-        UnknownSolverError: If no solver goes by the name.
-        SolverUnavailableError: If the solver cannot run here.
-    """
+    """The problem with the risk that was asked for, and the solver, which can keep it; raises as `solve` does."""
     if risk is not None:
         problem = problem.with_valid(risk=risk if isinstance(risk, Risk) else Risk(risk))
     backend = solver if isinstance(solver, Solver) else get(solver)

@@ -94,10 +94,6 @@ class UnderCaps:
 
     Attributes:
         solves: How often a solver was asked.
-
-    Raises:
-        EndlessError: If there is no horizon, and none is enough.
-        LateError: If the deadline passes.
     """
 
     def __init__(self, problem: PathProblem, solver: str | Solver, deadline: SolveDeadline) -> None:

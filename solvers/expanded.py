@@ -18,15 +18,7 @@ _ARC_BYTES = 1_000
 
 
 def search(problem: PathProblem, deadline: SolveDeadline) -> Found:
-    """Finds the best path, of equal ones that of the smallest edges.
-
-    Args:
-        problem: A problem whose budgets are not negative.
-        deadline: When to come back with what there is.
-
-    Raises:
-        TooLargeError: If tables or arcs would take too much memory.
-    """
+    """Finds the best path, of equal ones that of the smallest edges, of a problem whose budgets are not negative."""
     began = time.perf_counter()
     result, bound, steps, lost = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0, 0.0
     try:

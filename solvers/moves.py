@@ -99,11 +99,7 @@ def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
 
 
 def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...], deadline: SolveDeadline) -> int:
-    """The moves of the longest straight path to a terminal, where no circle is free that earns.
-
-    Raises:
-        EndlessError: Counting them takes too long; names the circle.
-    """
+    """The moves of the longest straight path to a terminal, where no circle is free that earns."""
     free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
     _, group = components(problem.n_nodes, free, deadline)
     sizes = [0] * (max(group) + 1)

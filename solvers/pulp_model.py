@@ -51,11 +51,7 @@ _TIGHT_HIGHS = {
 
 
 class Stopwatch:
-    """Times what happens between two calls that PuLP makes.
-
-    Attributes:
-        seconds: What it took; None if it did not happen.
-    """
+    """Times what happens between two calls that PuLP makes; `seconds` is None if it did not happen."""
 
     def __init__(self) -> None:
         self.seconds: float | None = None
@@ -206,11 +202,7 @@ def _model(asked: Programme) -> tuple[Any, list[Any]]:
 
 
 def _status(model: Any, limited: bool) -> Status:
-    """What a run of PuLP amounts to.
-
-    Args:
-        model: PuLP's model, solved.
-        limited: Whether it had a time limit.
+    """What a run of PuLP amounts to; `limited`: it had a time limit.
 
     Raises:
         BackendError: If it is no answer.

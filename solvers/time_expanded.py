@@ -104,12 +104,7 @@ class Programme:
 
 
 def programme(problem: PathProblem, deadline: SolveDeadline = NO_LIMIT) -> Programme | None:
-    """The integer programme of a problem; None if making it already shows that no path is feasible.
-
-    Raises:
-        LateError: If the deadline passes.
-        TooLargeError: If there are so many arcs that no model of them would fit into memory.
-    """
+    """The integer programme of a problem; None if making it already shows that no path is feasible."""
     if any(budget < 0 for budget in problem.budgets):
         return None
     states = states_of(problem, _ARC_BYTES, deadline)
@@ -124,14 +119,7 @@ def programme(problem: PathProblem, deadline: SolveDeadline = NO_LIMIT) -> Progr
 def states_of(problem: PathProblem, arc_bytes: int, deadline: SolveDeadline = NO_LIMIT) -> StepStates:
     """The states on ways from the start to a terminal, as far as each budget by itself allows them.
 
-    Args:
-        problem: A problem whose budgets are not negative.
-        arc_bytes: What each of the arcs will take.
-        deadline: When to give up.
-
-    Raises:
-        LateError: If the deadline passes.
-        TooLargeError: If there are so many arcs that they would not fit into memory.
+    No budget may be negative. Each arc will take `arc_bytes`, for `require_memory`.
     """
     grid, terminals = score_grid(problem, 1, deadline), set(problem.terminals)
     table = 8.0 * len(terminals) if grid.weights else 0.0
@@ -206,13 +194,7 @@ def _arcs(
 ) -> tuple[list[_Row], list[tuple[int, int]]]:
     """The arcs step by step, and the states' names.
 
-    Args:
-        problem: The problem.
-        grid: Its grid.
-        out: Of each node the edges that leave it: number, head and costs.
-        rooms: Those of `_rooms`.
-        arc_bytes: What each of the arcs will take.
-        deadline: When to give up.
+    `out` has for each node the edges that leave it: number, head and costs; `rooms` are those of `_rooms`.
     """
     earned, stays, factor = _earned(problem, grid), _stays(problem, grid), grid.moves + 1
     names, rows, nothing = [(0, problem.start)], list[_Row](), (0,) * len(next(iter(rooms.values()), (0, ()))[1])

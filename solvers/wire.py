@@ -16,11 +16,7 @@ _ROWS = 4096
 
 
 def problem_line(problem: PathProblem, deadline: SolveDeadline) -> bytes:
-    """What `PathProblem.to_json` writes, on one line.
-
-    Raises:
-        LateError: If the deadline passes.
-    """
+    """What `PathProblem.to_json` writes, on one line."""
     return "".join(_pieces(problem, deadline)).encode() + b"\n"
 
 

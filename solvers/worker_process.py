@@ -126,9 +126,7 @@ class WorkerProcess:
     def ask(self, problem: PathProblem, deadline: SolveDeadline) -> dict[str, Any]:
         """The worker's reply to a problem: `answer`, as packed by `solvers.wire`, or `error`, a message.
 
-        Args:
-            problem: The problem.
-            deadline: When the search has to end; the worker gets the time that is left.
+        It gets the time that is left.
 
         Raises:
             LateError: If the deadline passes before the worker has been asked.
@@ -147,9 +145,6 @@ class WorkerProcess:
         """Ends the process and everything that it has started, at once; may be called again, and from any thread.
 
         A thread that waits in `ask` gets an error: the worker ended.
-
-        Args:
-            patience: How many seconds its end is waited for; a thread waits on. None for as long as it takes.
         """
         if self._process.returncode is None:
             self._kill_group()

@@ -16,14 +16,7 @@ from solvers.solution import Status
 
 
 class Question(NamedTuple):
-    """What is asked.
-
-    Attributes:
-        asked: The problem.
-        elementary: No node may come twice.
-        threads: For the search.
-        time_limit: Seconds; None for no limit.
-    """
+    """What is asked; the time limit is in seconds."""
 
     asked: NamedProblem
     elementary: bool
@@ -64,11 +57,7 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
 
 
 def solved(question: Question, wanted: int, deadline: SolveDeadline, *, maximise: bool = False) -> Solved:
-    """The best paths of a problem.
-
-    Raises:
-        EndlessError: If a circle gains for ever.
-    """
+    """The best paths of a problem; raises EndlessError if a circle gains for ever."""
     problem = question.asked.problem
     folded = fold(problem, maximise=maximise)
     if folded.hopeless is not None:

@@ -31,14 +31,7 @@ class Counted(NamedTuple):
 
 
 def counted(problem: RcspProblem, folded: Folded, edges: Sequence[int], *, elementary: bool) -> Counted:
-    """Counts a path again.
-
-    Args:
-        problem: The problem.
-        folded: The same, folded: it says as which decimals numbers are meant. Nothing else of it is used.
-        edges: The path's edges.
-        elementary: It may not meet a node twice.
-    """
+    """Counts a path again; `folded` says as which decimals numbers are meant, and nothing else of it is used."""
     m = problem.n_edges
     known = np.array([edge for edge in edges if 0 <= edge < m], dtype=np.intp)
     faults = [] if len(known) == len(edges) else ["an edge does not exist"]
