@@ -19,8 +19,7 @@ from solvers.errors import EndlessError
 from solvers.needs import Need
 from solvers.rcsp.folded import as_written, fold
 from solvers.rcsp.problem import Amount, RcspProblem
-from solvers.rcsp.solving import Question, Solved, solved
-from solvers.rcsp.verified import Counted, stated
+from solvers.rcsp.solving import Counted, Question, Solved, solved, stated
 from solvers.relaxations import OpenError, together
 from solvers.solution import Status
 

@@ -28,11 +28,7 @@ def part_names(base: Any) -> frozenset[str]:
 
 
 def require_known_parts(owner: Any, *bases: type) -> None:
-    """Refuse an object with a part that the engine does not know, for instance a misspelled one.
-
-    Args:
-        owner: A domain, an environment, or both in one.
-        bases: Its base classes, which have all parts.
+    """Refuse an object with a part, for instance a misspelled one, that none of its ``bases`` has.
 
     Raises:
         ConfigError: Names it, and lists the parts.

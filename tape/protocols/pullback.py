@@ -84,9 +84,7 @@ def pullback(interface: Interface, step: int) -> list[Witness]:
 def affordable(costs: Sequence[Resources], remaining: Mapping[str, int]) -> list[Witness]:
     """The resources that a plan runs out of, and where; time is a kind of resource here.
 
-    Args:
-        costs: Worst case of each step.
-        remaining: Counts left of each capped kind at the start.
+    ``costs`` has the worst case of each step, ``remaining`` the counts left of each capped kind at the start.
     """
     witnesses: list[Witness] = []
     for kind, left in remaining.items():
