@@ -12,7 +12,7 @@ from tape.engine.score import LmScorer
 from tape.engine.settings import TapeConfig
 from tape.plugins import PROPOSERS, load
 from tape.protocols import Actor, Proposer, Scorer, WorldModel
-from tape.protocols.copies import DryRunModel
+from tape.protocols.parts import DryRunModel
 
 
 class LmAgent(Agent):

@@ -14,10 +14,8 @@ from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
-from tape.protocols.at_once import CallsAtOnce
-from tape.protocols.copies import Copies
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Part, require_known_parts
+from tape.protocols.parts import CallsAtOnce, Copies, Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.roles import WorldModel
