@@ -21,7 +21,6 @@ from tape.agents.options import (
     ResumeOptions,
     RunOptions,
     approver,
-    in_callers_thread,
     listen,
     require_known,
 )
@@ -30,7 +29,7 @@ from tape.agents.progress import progress_line
 from tape.agents.record import TraceRecord, left_of
 from tape.agents.resume import Resumption
 from tape.agents.stream import EpisodeStream
-from tape.approval import Approver
+from tape.approval import Approver, asked_by_caller
 from tape.budget import Budget, Ledger
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
@@ -64,7 +63,8 @@ class Agent(AgentBase, ABC):
 
     def run(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeResult[AnswerT]:
         """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
-        options["approve"] = in_callers_thread(options.get("approve"))
+        if (approve := options.get("approve")) is not None:
+            options["approve"] = asked_by_caller(approve)
         return run_sync(self.arun(env, **options))
 
     async def arun(self, env: Environment[AnswerT], **options: Unpack[RunOptions]) -> EpisodeResult[AnswerT]:
@@ -112,7 +112,8 @@ class Agent(AgentBase, ABC):
         self, trace: Path | str, env: Environment[AnswerT] | None = None, **options: Unpack[ResumeOptions]
     ) -> EpisodeResult[AnswerT]:
         """Go on with an episode: :meth:`aresume` synchronously; ``approve`` is called as by :meth:`run`."""
-        options["approve"] = in_callers_thread(options.get("approve"))
+        if (approve := options.get("approve")) is not None:
+            options["approve"] = asked_by_caller(approve)
         return run_sync(self.aresume(trace, env, **options))
 
     async def aresume(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from tape.agents.declared import require_declared_scores, require_plans_declared
 from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import require_whole
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
@@ -91,13 +91,10 @@ class AgentBase:
             verifying.require(env.domain)
         if config.proposer not in ("lm", "declared"):
             load(PROPOSERS, config.proposer)(env.domain)
-        if "declared" in (config.proposer, config.scorer):
-            from tape.agents.declared import require_declared_scores, require_plans_declared
-
-            if config.proposer == "declared":
-                require_plans_declared(env.domain)
-            if config.scorer == "declared":
-                require_declared_scores(env.domain)
+        if config.proposer == "declared":
+            require_plans_declared(env.domain)
+        if config.scorer == "declared":
+            require_declared_scores(env.domain)
 
     @classmethod
     def require_context_budget(
@@ -123,7 +120,8 @@ class AgentBase:
             ConfigError: Names what they lack.
         """
         del config, env
-        require_whole(roles.prompt_format, roles.lm.name)
+        if instead := roles.prompt_format.instead:
+            raise ConfigError(f"the prompts that {roles.lm.name} reads here ask for no plans and no actions: {instead}")
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:

@@ -21,12 +21,9 @@ class NotRecordedError(Exception):
 
 
 class ResumedLM(WrappedLM):
-    """Gives the recorded answers, in their order.
+    """Gives the recorded answers, in their order; the model counts tokens and is never asked.
 
-    Args:
-        model: Counts tokens; it is never asked.
-        events: The trace.
-        exact: Every recorded request has to come again; else those between are passed over.
+    With ``exact`` every recorded request has to come again; else those between are passed over.
     """
 
     def __init__(self, model: LanguageModel, events: Sequence[Event], *, exact: bool) -> None:

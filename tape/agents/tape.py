@@ -117,11 +117,7 @@ class TapeAgent(LmAgent):
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
-        """Refuse prompts without a needed role; plans and actions are not needed if the environment declares them.
-
-        Raises:
-            ConfigError: Names what they lack.
-        """
+        """Refuse prompts without a needed role; plans and actions are not needed if the environment declares them."""
         forced = config.resolved(env.domain).execution == "forced"
         declared = forced and config.proposer == config.scorer == "declared"
         if not declared or config.on_limit == "final_answer":

@@ -19,9 +19,9 @@ from tape.engine.project import LmProjector
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
-from tape.protocols.copies import DryRuns
 from tape.protocols.hooks import NO_HOOKS, EpisodeHooks
 from tape.protocols.method import counters
+from tape.protocols.parts import DryRuns
 from tape.protocols.result import EpisodeResult, judged_wrong
 from tape.redaction import redacted
 from tape.seeds import derive
