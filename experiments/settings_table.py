@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from tape.adapters.litellm_settings import Settings
+from tape.adapters.litellm_requests import Settings
 from tape.budget import Cap, Rule
 from tape.budget.periods import UNITS
 from tape.budget.price_reading import PRICE_WORDS

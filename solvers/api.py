@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from solvers.answer import without_path
@@ -64,29 +63,23 @@ def solve(
     deadline = SolveDeadline(checked_time_limit(time_limit))
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
-
-    def find() -> PathSolution:
+    try:
         asked = compiled(problem, deadline)
         deadline.check()
-        answer = backend._solve(asked.problem, deadline.left())
-        if asked.problem is problem:
-            return answer
-        faults = check(asked.problem, answer)
-        return _refused(faults) if faults else asked.answer(answer)
-
-    answer = answered(problem, find)
+        answer = _checked(asked.problem, backend._solve(asked.problem, deadline.left()))
+        if asked.problem is not problem and answer.status is not Status.ERROR:
+            answer = _checked(problem, asked.answer(answer))
+    except LateError as error:
+        answer = without_path(Status.TIMEOUT, message=str(error))
+    except EndlessError:
+        raise
+    except Exception as error:  # KeyboardInterrupt and SystemExit pass through
+        answer = without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
     return answer.but(seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
 
 
 def posed(problem: PathProblem, solver: str | Solver, risk: Risk | float | None) -> tuple[PathProblem, Solver]:
-    """The problem with the risk that was asked for, and the solver, which can keep it.
-
-    Raises:
-        ProblemError: If the risk is malformed.
-        RiskUnsupportedError: If the solver cannot keep the risk.
-        UnknownSolverError: If no solver goes by the name.
-        SolverUnavailableError: If the solver cannot run here.
-    """
+    """The problem with the risk that was asked for, and the solver, which can keep it; raises as `solve` does."""
     if risk is not None:
         problem = problem.with_valid(risk=risk if isinstance(risk, Risk) else Risk(risk))
     backend = solver if isinstance(solver, Solver) else get(solver)
@@ -114,22 +107,9 @@ def checked_time_limit(seconds: float | None) -> float | None:
     return limit if limit < _LONGEST_LIMIT else None
 
 
-def answered(problem: PathProblem, find: Callable[[], PathSolution]) -> PathSolution:
-    """What `find` returns if `check` accepts it; else, and where it raises, an answer that says why there is none."""
-    try:
-        answer = find()
-        faults = check(problem, answer)
-    except LateError as error:
-        return without_path(Status.TIMEOUT, message=str(error))
-    except EndlessError:
-        raise
-    except Exception as error:  # KeyboardInterrupt and SystemExit pass through
-        return without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
-    return _refused(faults) if faults else answer
-
-
-def _refused(faults: Sequence[str]) -> PathSolution:
-    return without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
+def _checked(problem: PathProblem, answer: PathSolution) -> PathSolution:
+    faults = check(problem, answer)
+    return without_path(Status.ERROR, message="the answer failed its check: " + "; ".join(faults)) if faults else answer
 
 
 def checked_count(field: str, count: Any, otherwise: str = "") -> int:

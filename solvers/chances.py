@@ -46,10 +46,6 @@ def linear_parts(problem: PathProblem, deadline: SolveDeadline = NEVER) -> Linea
 
     The square root is concave: between no variance and the largest that the budget B allows, it lies above its chord.
     Hence mean + (factor^2 / B) * variance <= B for every feasible path, a budget that prices can work with.
-
-    Args:
-        problem: A problem whose budgets are not negative.
-        deadline: Raises LateError where it passes.
     """
     if not problem.is_risky or problem.risk is None:
         return LinearParts(tuple(problem.costs), tuple(problem.budgets))  # type: ignore[arg-type]

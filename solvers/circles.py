@@ -36,14 +36,9 @@ def longest(order: Sequence[int], ends: Sequence[_Edge]) -> int:
 def earning(
     n: int, edges: Sequence[int], ends: Sequence[_Edge], gains: Mapping[int, int], deadline: SolveDeadline = NEVER
 ) -> tuple[int, ...] | None:
-    """A circle of some edges whose gains add up to more than 0, by its edges; None if there is none.
+    """A circle of some edges (by number) whose gains add up to more than 0, by its edges; None if there is none.
 
-    Args:
-        n: How many nodes there are.
-        edges: The edges' numbers.
-        ends: Tail and head of every edge, by its number.
-        gains: What a move along each of `edges` earns.
-        deadline: Raises LateError where it passes.
+    `ends` has tail and head of every edge, `gains` what a move along each of `edges` earns.
     """
     return shortest([0] * n, [(edge, *ends[edge], -gains[edge]) for edge in edges], 1, deadline)[1] or None
 

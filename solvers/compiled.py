@@ -53,18 +53,7 @@ def search(
     wanted: int,
     deadline: SolveDeadline = NEVER,
 ) -> Found:
-    """Finds the `wanted` best paths.
-
-    Args:
-        problem: A problem whose budgets are not negative.
-        parts: Its `linear_parts`, for which `can_solve` holds.
-        wanted: How many.
-        deadline: When to come back with what there is.
-
-    Raises:
-        LateError: If the deadline passes before the search begins.
-        TooLargeError: If the horizon is too long to begin.
-    """
+    """Finds the `wanted` best paths of a problem without negative budgets, whose `parts` `can_solve` accepts."""
     grid = score_grid(problem, wanted, deadline)
     limits.require_memory(4 * grid.moves, f"a time-expanded graph of {grid.moves:,} steps")
     left = deadline.left()
@@ -82,18 +71,8 @@ def search(
 def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: SolveDeadline) -> Found | None:
     """Finds the `wanted` cheapest paths from the source to the target that keep all limits.
 
-    Args:
-        folded: The problem.
-        wanted: How many.
-        elementary: Whether no path may visit a node twice.
-        threads: How many may be used; the answer does not depend on it.
-        deadline: When to come back with what there is.
-
     Returns:
         None where it was not built, or its integers are or prove too narrow.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed.
     """
     if not AVAILABLE:
         return None

@@ -13,7 +13,7 @@ from solvers.check import objective_of
 from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, ProblemError
 from solvers.grid import largest_reward
-from solvers.moves import enough_moves
+from solvers.moves import enough_moves, exact_gains
 from solvers.problem import PathProblem
 from solvers.relaxations import OpenError
 from solvers.solution import Status
@@ -27,16 +27,14 @@ def exact_objective(problem: PathProblem) -> Callable[[Sequence[int]], Fraction]
     """What gives a path's objective exactly, each reward being the decimal that it is written as."""
     if problem.discount != 1:
         return lambda edges: Fraction(f"{objective_of(problem, edges):.{_DIGITS}g}")
-    nodes = [Fraction(repr(reward)) for reward in problem.rewards]
-    gains = [nodes[head] for _, head in problem.edges]
-    if problem.edge_rewards:
-        gains = [gain + Fraction(repr(own)) for gain, own in zip(gains, problem.edge_rewards, strict=True)]
+    gains = exact_gains(problem)
 
     def objective(edges: Sequence[int]) -> Fraction:
         moved = sum((gains[edge] for edge in edges), Fraction(0))
         if problem.objective == "visit":
             return moved
-        return moved + (problem.steps - len(edges)) * nodes[problem.edges[edges[-1]][1] if edges else problem.start]
+        end = problem.edges[edges[-1]][1] if edges else problem.start
+        return moved + (problem.steps - len(edges)) * Fraction(repr(problem.rewards[end]))
 
     return objective
 
@@ -70,9 +68,7 @@ def cheapest_first(problem: PathProblem, axes: Sequence[int]) -> PathProblem:
     """
     if problem.objective != "visit" or problem.discount != 1 or not axes:
         return problem
-    exact = [Fraction(repr(problem.rewards[head])) for _, head in problem.edges]
-    for edge, own in enumerate(problem.edge_rewards):
-        exact[edge] += Fraction(repr(own))
+    exact = exact_gains(problem)
     unit = math.lcm(*(gain.denominator for gain in exact))
     shared = math.gcd(*(int(gain * unit) for gain in exact)) or 1
     whole = [int(gain * unit) // shared for gain in exact]
@@ -94,10 +90,6 @@ class UnderCaps:
 
     Attributes:
         solves: How often a solver was asked.
-
-    Raises:
-        EndlessError: If there is no horizon, and none is enough.
-        LateError: If the deadline passes.
     """
 
     def __init__(self, problem: PathProblem, solver: str | Solver, deadline: SolveDeadline) -> None:

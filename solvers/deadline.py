@@ -15,11 +15,7 @@ _BATCH = 2048
 
 
 class SolveDeadline:
-    """Starts running when it is made.
-
-    Args:
-        seconds: The time there is; None for no limit.
-    """
+    """So many seconds from when it is made, None for no limit. What takes one raises LateError once it has passed."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -38,11 +34,7 @@ class SolveDeadline:
             raise LateError("the time was up")
 
     def each(self, values: Iterable[T]) -> Iterable[T]:
-        """The values, for loops over what may be large: the time is looked at every few thousand of them.
-
-        Raises:
-            LateError: While they are taken, if the time is up.
-        """
+        """The values, for loops over what may be large: the time is looked at every few thousand of them."""
         return values if self._end is None else self._checked(values)
 
     def _checked(self, values: Iterable[T]) -> Iterator[T]:

@@ -99,11 +99,7 @@ def _relaxed(explanation: Explanation, nearest: int, search: _Search, *, limited
 
 
 class _Search:
-    """Asks a solver whether a problem has a path under other limits; rewards play no part.
-
-    Attributes:
-        faults: What the solver reported where it ended in ERROR, each once.
-    """
+    """Asks a solver whether a problem has a path under other limits; `faults` is what it reported in ERROR."""
 
     def __init__(self, problem: PathProblem, solver: str | Solver, deadline: SolveDeadline) -> None:
         self._problem, self._solver, self._deadline = problem, solver, deadline

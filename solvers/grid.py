@@ -57,12 +57,7 @@ class Grid(NamedTuple):
 
 
 def score_grid(problem: PathProblem, wanted: int = 1, deadline: SolveDeadline = NEVER) -> Grid:
-    """The grid for the `wanted` best paths of a problem.
-
-    Raises:
-        LateError: If the deadline passes.
-        TooLargeError: If there are too many steps to look at.
-    """
+    """The grid for the `wanted` best paths of a problem."""
     horizon, rewards = problem.steps, problem.rewards
     moves = useful_moves(problem, wanted, deadline)
     weights: tuple[float, ...] = ()

@@ -40,16 +40,7 @@ _NEGLIGIBLE = 2.0**-54
 
 
 def useful_moves(problem: PathProblem, wanted: int = 1, deadline: SolveDeadline = NEVER) -> int:
-    """The most moves of the `wanted` best paths, or more; never more than the horizon.
-
-    Args:
-        problem: A problem with the objective "stay".
-        wanted: k.
-        deadline: When to give up.
-
-    Raises:
-        LateError: If the deadline passes.
-    """
+    """The most moves of the `wanted` best paths by the objective "stay", or more; never more than the horizon."""
     n, horizon = problem.n_nodes, problem.steps
     if horizon <= WORTH:
         return horizon

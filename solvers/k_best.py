@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, overload
@@ -63,9 +63,6 @@ class KBest(Sequence[PathSolution]):
 
     def __len__(self) -> int:
         return len(self.solutions)
-
-    def __iter__(self) -> Iterator[PathSolution]:
-        return iter(self.solutions)
 
     @overload
     def __getitem__(self, rank: int) -> PathSolution: ...

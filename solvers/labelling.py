@@ -37,7 +37,7 @@ class LabellingSolver(Solver):
     `solvers.grid` says how. The answer does not depend on the time limit, unless the limit ends it: then it is
     FEASIBLE or TIMEOUT, with the best bound so far (OPTIMAL, with a message, if only the last step was cut short).
 
-    Without the compiled path, and for budgets or risks beyond 64-bit integers, `solvers.expanded` gives the same
+    Without the compiled path, and for budgets or risks beyond 64-bit integers, `solvers.time_expanded` gives the same
     answers, more slowly. Steps that no best path needs are not looked at (`solvers.horizon`).
     """
 
@@ -53,9 +53,9 @@ class LabellingSolver(Solver):
         if can_solve(parts):
             match = search(problem, parts, 1, deadline)
         else:
-            from solvers import expanded  # loads NumPy, which the compiled search does not need
+            from solvers import time_expanded  # loads NumPy, which the compiled search does not need
 
-            match = expanded.search(problem, deadline)
+            match = time_expanded.search(problem, deadline)
         return answer_of(problem, match).but(solve_seconds=match.seconds)
 
 

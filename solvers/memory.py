@@ -9,15 +9,7 @@ MEMORY_CAP = 2 * 2**30
 
 
 def require_memory(needed: float, what: str) -> None:
-    """To be asked before something large is made.
-
-    Args:
-        needed: Bytes, at least.
-        what: What takes them, with its size, for the message.
-
-    Raises:
-        TooLargeError: If that is more than `MEMORY_CAP`.
-    """
+    """Raises TooLargeError if so many bytes are more than `MEMORY_CAP`; `what` takes them, with its size, in words."""
     if needed > MEMORY_CAP:
         raise too_large(needed, what)
 

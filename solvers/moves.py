@@ -85,25 +85,23 @@ def enough_moves(problem: PathProblem, deadline: SolveDeadline = NEVER) -> int:
 
 def _earning(problem: PathProblem, edges: Sequence[int], deadline: SolveDeadline) -> tuple[int, ...] | None:
     """A circle of these edges that earns, by its edges; None if there is none. With a discount, any circle."""
-    gains = _gains(problem, edges) if problem.discount == 1 else dict.fromkeys(edges, 1)
+    gains = dict.fromkeys(edges, 1)
+    if problem.discount == 1:  # as integers in a unit common to all
+        exact = exact_gains(problem)
+        unit = math.lcm(*(exact[edge].denominator for edge in edges))
+        gains = {edge: int(exact[edge] * unit) for edge in edges}
     return earning(problem.n_nodes, edges, problem.edges, gains, deadline)
 
 
-def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
-    """What a move along each edge earns, as integers in a unit common to all."""
-    exact = {edge: Fraction(repr(problem.rewards[problem.edges[edge][1]])) for edge in edges}
-    if problem.edge_rewards:
-        exact = {edge: gain + Fraction(repr(problem.edge_rewards[edge])) for edge, gain in exact.items()}
-    unit = math.lcm(*(gain.denominator for gain in exact.values()))
-    return {edge: int(gain * unit) for edge, gain in exact.items()}
+def exact_gains(problem: PathProblem) -> list[Fraction]:
+    """What a move along each edge earns, each reward being the decimal that it is written as."""
+    nodes = [Fraction(repr(reward)) for reward in problem.rewards]
+    own = [Fraction(repr(reward)) for reward in problem.edge_rewards] or [Fraction(0)] * len(problem.edges)
+    return [nodes[head] + gain for (_, head), gain in zip(problem.edges, own, strict=True)]
 
 
 def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...], deadline: SolveDeadline) -> int:
-    """The moves of the longest straight path to a terminal, where no circle is free that earns.
-
-    Raises:
-        EndlessError: Counting them takes too long; names the circle.
-    """
+    """The moves of the longest straight path to a terminal, where no circle is free that earns."""
     free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
     _, group = components(problem.n_nodes, free, deadline)
     sizes = [0] * (max(group) + 1)

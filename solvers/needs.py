@@ -78,9 +78,7 @@ class Need:
     def sentences(self, amount: Callable[[Any], str] = str, more: str = "") -> Iterator[str]:
         """What is short and what would do; only what is proven is stated as a fact.
 
-        Args:
-            amount: Writes an amount.
-            more: Says of `least` how much more it is.
+        `amount` writes an amount; `more` says of `least` how much more it is.
         """
         name, given, upper = self.limit, amount(self.given), self.side == "upper"
         if self.excludes and self.alone != self.least:

@@ -346,11 +346,7 @@ def _discount(value: Any) -> float:
 
 
 def resource_names(values: Any, n_resources: int) -> tuple[str, ...]:
-    """The names of K resources; r0, r1, ... where none are given.
-
-    Raises:
-        ProblemError: If they are malformed.
-    """
+    """The names of K resources; r0, r1, ... where none are given."""
     names = _listed("resources", values)
     if not names:
         return tuple(f"r{k}" for k in range(n_resources))

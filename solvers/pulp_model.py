@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from solvers.answer import with_path, without_path
@@ -50,36 +49,6 @@ _TIGHT_HIGHS = {
 }
 
 
-class Stopwatch:
-    """Times what happens between two calls that PuLP makes.
-
-    Attributes:
-        seconds: What it took; None if it did not happen.
-    """
-
-    def __init__(self) -> None:
-        self.seconds: float | None = None
-        self._began = 0.0
-
-    def starting(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call, before which the watch is started."""
-
-        def started(*args: Any, **options: Any) -> Any:
-            self._began = time.perf_counter()
-            return call(*args, **options)
-
-        return started
-
-    def stopping(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call, before which the watch is stopped."""
-
-        def stopped(*args: Any, **options: Any) -> Any:
-            self.seconds = time.perf_counter() - self._began
-            return call(*args, **options)
-
-        return stopped
-
-
 class PulpSolver(WorkerSolver):
     """The integer programme of TAPE eq. 6-11, modelled with PuLP.
 
@@ -96,12 +65,8 @@ class PulpSolver(WorkerSolver):
     largest_amount: ClassVar[int] = 10**7
 
     @abstractmethod
-    def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
+    def _configured(self, time_limit: float | None) -> Any:
         """PuLP's solver object.
-
-        Args:
-            time_limit: Its limit in seconds, or None.
-            watch: To be put around the search, where that can be told apart from the rest of what PuLP does.
 
         Raises:
             BackendError: If it cannot be used.
@@ -120,9 +85,8 @@ class PulpSolver(WorkerSolver):
         model, arcs = _model(asked)
         left = deadline.left()
         if left == 0.0:  # which some would take for no limit
-            return without_path(Status.TIMEOUT, asked.most).but(solve_seconds=0.0)
-        watch = Stopwatch()
-        solver = self._configured(left, watch)
+            return without_path(Status.TIMEOUT, asked.most)
+        solver = self._configured(left)
         began = time.perf_counter()
         model.solve(solver)
         elapsed = time.perf_counter() - began
@@ -140,7 +104,7 @@ class PulpSolver(WorkerSolver):
                 status = Status.FEASIBLE
             if status is not Status.OPTIMAL:
                 path = with_path(problem, edges, status, asked.most)
-        return path.but(solve_seconds=watch.seconds)
+        return path
 
 
 class CbcSolver(PulpSolver):
@@ -149,7 +113,7 @@ class CbcSolver(PulpSolver):
     name: ClassVar[str] = "pulp:cbc"
     summary: ClassVar[str] = "CBC through PuLP on the time-expanded graph (alias: pulp)"
 
-    def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
+    def _configured(self, time_limit: float | None) -> Any:
         import pulp
 
         # COIN_CMD with the bundled binary is what PULP_CBC_CMD is, without its deprecation warning.
@@ -159,8 +123,6 @@ class CbcSolver(PulpSolver):
         solver.tmpDir = ""
         if not solver.available():
             raise BackendError(f"the CBC that PuLP bundles cannot be executed: {path}")
-        solver.get_pipe = watch.starting(solver.get_pipe)  # the last that PuLP does before it runs the program
-        solver.readsol_MPS = watch.stopping(solver.readsol_MPS)
         return solver
 
 
@@ -180,13 +142,10 @@ class PulpHighsSolver(PulpSolver):
         """Whether PuLP and highspy are installed."""
         return super().unavailable_reason() or missing_package("highspy")
 
-    def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
+    def _configured(self, time_limit: float | None) -> Any:
         import pulp
 
-        solver = pulp.HiGHS(msg=False, threads=1, gapRel=0.0, gapAbs=0.0, timeLimit=time_limit, **_TIGHT_HIGHS)
-        solver.callSolver = watch.starting(solver.callSolver)
-        solver.findSolutionValues = watch.stopping(solver.findSolutionValues)
-        return solver
+        return pulp.HiGHS(msg=False, threads=1, gapRel=0.0, gapAbs=0.0, timeLimit=time_limit, **_TIGHT_HIGHS)
 
 
 def _model(asked: Programme) -> tuple[Any, list[Any]]:
@@ -206,11 +165,7 @@ def _model(asked: Programme) -> tuple[Any, list[Any]]:
 
 
 def _status(model: Any, limited: bool) -> Status:
-    """What a run of PuLP amounts to.
-
-    Args:
-        model: PuLP's model, solved.
-        limited: Whether it had a time limit.
+    """What a run of PuLP amounts to; `limited`: it had a time limit.
 
     Raises:
         BackendError: If it is no answer.

@@ -44,9 +44,6 @@ def least_uses(problem: PathProblem, resource: int, deadline: SolveDeadline = NE
     """The least mean of one resource that a path to a terminal uses, whatever the horizon, by Dijkstra's algorithm.
 
     Some terminal must be within reach.
-
-    Raises:
-        LateError: If the deadline passes.
     """
     ways = ((tail, head, row[resource]) for (tail, head), row in zip(problem.edges, problem.costs, strict=True))
     amounts = least_amounts(ways, [problem.start], deadline)
@@ -58,10 +55,7 @@ def least_amounts(
 ) -> dict[int, int]:
     """The least amount from any of `sources` to each node that they lead to, by Dijkstra's algorithm.
 
-    Args:
-        ways: Tail, head and amount of each edge.
-        sources: Where the ways begin.
-        deadline: Raises LateError where it passes.
+    `ways` has tail, head and amount of each edge.
     """
     out: dict[int, list[tuple[int, int]]] = {}
     for tail, head, amount in deadline.each(ways):

@@ -13,15 +13,12 @@ MOST_VALUES = 20_000_000
 
 
 def parse_json(text: str | bytes, where: str, error: Callable[[str], Exception]) -> Any:
-    """The value that a text holds.
+    """The value that a text holds; whatever is wrong with it, the exception is that of `error`.
 
     Args:
         text: JSON.
         where: What it is, for messages: a file, or a field.
         error: Makes the exception to raise from a message.
-
-    Raises:
-        Exception: That of `error`, whatever is wrong with the text.
     """
     if len(text) > LARGEST_FILE:
         raise error(f"{where}: {len(text):,} characters, more than {LARGEST_FILE:,}; write a smaller one")

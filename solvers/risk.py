@@ -126,9 +126,6 @@ class Risk:
     def from_dict(cls, data: object) -> Risk:
         """Reads what `to_dict` wrote.
 
-        Args:
-            data: A mapping with exactly these two keys.
-
         Raises:
             ProblemError: If it is anything else, or holds malformed values.
         """
@@ -138,14 +135,7 @@ class Risk:
 
 
 def keeps(mean: int, variance: int, budget: int, square: int) -> bool:
-    """Whether a total keeps its budget at a risk, in exact integers.
-
-    Args:
-        mean: Sum of the costs' means, in units of the resource.
-        variance: Sum of the squared spreads, in squared units.
-        budget: B, in units.
-        square: `Risk.square`.
-    """
+    """Whether a total keeps its budget at a risk, in exact integers."""
     return mean <= budget and square * variance <= SCALE * (budget - mean) ** 2
 
 
@@ -153,11 +143,6 @@ def variance_limit(least_mean: int, budget: int, square: int) -> int:
     """The largest variance for which `keeps(least_mean, variance, budget, square)`; -1 if the mean alone exceeds it.
 
     No path of at least this mean that keeps the budget has a larger variance.
-
-    Args:
-        least_mean: The least mean there can be, in units of the resource.
-        budget: B, in units.
-        square: `Risk.square`.
     """
     if least_mean > budget:
         return -1
@@ -165,12 +150,6 @@ def variance_limit(least_mean: int, budget: int, square: int) -> int:
 
 
 def least_budget(mean: int, variance: int, square: int) -> int:
-    """The least B for which `keeps(mean, variance, B, square)`.
-
-    Args:
-        mean: Sum of the costs' means, in units of the resource.
-        variance: Sum of the squared spreads, in squared units.
-        square: `Risk.square`.
-    """
+    """The least B for which `keeps(mean, variance, B, square)`."""
     above = -(-square * variance // SCALE)  # rounded up: the least whole number that (B - mean)**2 must reach
     return mean + (math.isqrt(above - 1) + 1 if above > 0 else 0)

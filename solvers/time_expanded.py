@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,12 +12,14 @@ from operator import add, gt
 from solvers.chances import Chance, LinearParts, linear_parts
 from solvers.deadline import NEVER as NO_LIMIT
 from solvers.deadline import SolveDeadline
-from solvers.errors import BackendError
-from solvers.grid import Grid, most_objective, score_grid
+from solvers.errors import BackendError, LateError
+from solvers.found import Ending, Found
+from solvers.grid import Grid, doubt, most_objective, score_grid
 from solvers.memory import require_memory
 from solvers.problem import PathProblem
+from solvers.rcsp.plain import searched
 from solvers.rcsp.plain_net import Amounts, Net, pruned, ways
-from solvers.reach import least_amounts, spread
+from solvers.reach import distances, least_amounts, spread
 
 END = -1
 """The name of an arc that ends a path."""
@@ -26,6 +29,9 @@ _STEP_BYTES = 1_000
 
 _ARC_BYTES = 2_800
 """What an arc takes, here (some 280 bytes) and in the backend: as measured with CP-SAT at 45,000 arcs, the most."""
+
+_SEARCHED_ARC_BYTES = 1_000
+"""What an arc takes in the search in Python, in arrays and in lists."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +109,28 @@ class Programme:
         return [net.ids[arc] for arc in chosen[:-1]]
 
 
-def programme(problem: PathProblem, deadline: SolveDeadline = NO_LIMIT) -> Programme | None:
-    """The integer programme of a problem; None if making it already shows that no path is feasible.
+def search(problem: PathProblem, deadline: SolveDeadline) -> Found:
+    """Finds the best path, of equal ones that of the smallest edges, of a problem whose budgets are not negative."""
+    began = time.perf_counter()
+    result, bound, steps, lost = Found(Ending.OUT_OF_TIME, []), most_objective(problem), 0, 0.0
+    try:
+        states = states_of(problem, _SEARCHED_ARC_BYTES, deadline)
+        steps, lost = states.grid.moves, doubt(problem, states.grid)
+        if states.net is None:
+            moves = distances(problem, deadline)
+            reached = any(moves.get(terminal, problem.steps + 1) <= problem.steps for terminal in problem.terminals)
+            result = Found(Ending.INFEASIBLE if reached else Ending.UNREACHABLE, [])
+        else:
+            result = searched(states.net, 1, deadline, ties=True)
+            bound = bound if result.bound is None else states.objective_bound(-int(result.bound))
+    except LateError:
+        pass
+    paths = [tuple(edge for edge in path if edge != END) for path in result.paths]
+    return result._replace(paths=paths, bound=bound, seconds=time.perf_counter() - began, steps=steps, doubt=lost)
 
-    Raises:
-        LateError: If the deadline passes.
-        TooLargeError: If there are so many arcs that no model of them would fit into memory.
-    """
+
+def programme(problem: PathProblem, deadline: SolveDeadline = NO_LIMIT) -> Programme | None:
+    """The integer programme of a problem; None if making it already shows that no path is feasible."""
     if any(budget < 0 for budget in problem.budgets):
         return None
     states = states_of(problem, _ARC_BYTES, deadline)
@@ -124,14 +145,7 @@ def programme(problem: PathProblem, deadline: SolveDeadline = NO_LIMIT) -> Progr
 def states_of(problem: PathProblem, arc_bytes: int, deadline: SolveDeadline = NO_LIMIT) -> StepStates:
     """The states on ways from the start to a terminal, as far as each budget by itself allows them.
 
-    Args:
-        problem: A problem whose budgets are not negative.
-        arc_bytes: What each of the arcs will take.
-        deadline: When to give up.
-
-    Raises:
-        LateError: If the deadline passes.
-        TooLargeError: If there are so many arcs that they would not fit into memory.
+    No budget may be negative. Each arc will take `arc_bytes`, for `require_memory`.
     """
     grid, terminals = score_grid(problem, 1, deadline), set(problem.terminals)
     table = 8.0 * len(terminals) if grid.weights else 0.0
@@ -206,13 +220,7 @@ def _arcs(
 ) -> tuple[list[_Row], list[tuple[int, int]]]:
     """The arcs step by step, and the states' names.
 
-    Args:
-        problem: The problem.
-        grid: Its grid.
-        out: Of each node the edges that leave it: number, head and costs.
-        rooms: Those of `_rooms`.
-        arc_bytes: What each of the arcs will take.
-        deadline: When to give up.
+    `out` has for each node the edges that leave it: number, head and costs; `rooms` are those of `_rooms`.
     """
     earned, stays, factor = _earned(problem, grid), _stays(problem, grid), grid.moves + 1
     names, rows, nothing = [(0, problem.start)], list[_Row](), (0,) * len(next(iter(rooms.values()), (0, ()))[1])

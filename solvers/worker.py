@@ -25,8 +25,7 @@ from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError, LateError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
-from solvers.wire import unpack
-from solvers.worker_process import REAP_SECONDS, OverrunError, WorkerProcess, remove_folders
+from solvers.worker_process import REAP_SECONDS, OverrunError, WorkerProcess, remove_folders, unpack
 
 Option = str | int | float | bool | None
 

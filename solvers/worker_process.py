@@ -1,4 +1,4 @@
-"""One worker process, seen from its parent: start it, ask it, kill it."""
+"""One worker process, seen from its parent: start it, ask it in lines of JSON, kill it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from solvers.deadline import SolveDeadline
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
-from solvers.wire import problem_line, read_reply
+from solvers.reading import parse_json
+from solvers.solution import PathSolution, Status
 
 REAP_SECONDS = 0.02
 """How long a killed worker is waited for before a thread takes that over."""
@@ -26,7 +28,8 @@ REAP_SECONDS = 0.02
 _LAST_WORDS_SECONDS = 1.0
 """How long a worker that has closed its pipes is given to end."""
 
-_CHUNK = 1 << 16
+_CHUNK, _ROWS = 1 << 16, 4096
+"""Bytes of a pipe, and rows of a problem, that are written at a time."""
 
 _LONGEST_REPLY = 256 * 2**20
 
@@ -124,11 +127,9 @@ class WorkerProcess:
         return True
 
     def ask(self, problem: PathProblem, deadline: SolveDeadline) -> dict[str, Any]:
-        """The worker's reply to a problem: `answer`, as packed by `solvers.wire`, or `error`, a message.
+        """The worker's reply to a problem: `answer`, for `unpack`, or `error`, a message.
 
-        Args:
-            problem: The problem.
-            deadline: When the search has to end; the worker gets the time that is left.
+        It gets the time that is left.
 
         Raises:
             LateError: If the deadline passes before the worker has been asked.
@@ -147,9 +148,6 @@ class WorkerProcess:
         """Ends the process and everything that it has started, at once; may be called again, and from any thread.
 
         A thread that waits in `ask` gets an error: the worker ended.
-
-        Args:
-            patience: How many seconds its end is waited for; a thread waits on. None for as long as it takes.
         """
         if self._process.returncode is None:
             self._kill_group()
@@ -221,3 +219,51 @@ class WorkerProcess:
         # PermissionError is what macOS says of a group in which nothing runs any more.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
+
+
+def problem_line(problem: PathProblem, deadline: SolveDeadline) -> bytes:
+    """What `PathProblem.to_json` writes, on one line."""
+    return "".join(_pieces(problem, deadline)).encode() + b"\n"
+
+
+def _pieces(problem: PathProblem, deadline: SolveDeadline) -> Iterator[str]:
+    yield "{"
+    for place, (name, value) in enumerate(problem.to_dict().items()):
+        yield f'{", " if place else ""}"{name}": '
+        if not isinstance(value, tuple):
+            yield json.dumps(value)
+            continue
+        yield "["
+        for begin in range(0, len(value), _ROWS):
+            deadline.check()
+            yield (", " if begin else "") + json.dumps(value[begin : begin + _ROWS])[1:-1]
+        yield "]"
+    yield "}"
+
+
+def unpack(data: object) -> PathSolution:
+    """An answer from its fields; JSON turned its tuples into lists and its status into text.
+
+    Raises:
+        BackendError: If it is something else.
+    """
+    try:
+        assert isinstance(data, Mapping)
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        return PathSolution(**(values | {"status": Status(data["status"])}))
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        raise BackendError(f"the worker process answered with something that is no answer: {data!r:.200}") from error
+
+
+def read_reply(line: bytes) -> dict[str, Any]:
+    """A line of a worker: `ready`, `answer`, or `error`, a message.
+
+    Raises:
+        BackendError: If it is something else.
+    """
+    reply = parse_json(line, "the reply of the worker process", BackendError)
+    if not isinstance(reply, dict) or not reply.keys() & {"ready", "answer", "error"}:
+        raise BackendError(f"the reply of the worker process is none: {reply!r:.200}")
+    return reply

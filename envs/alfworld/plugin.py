@@ -11,6 +11,7 @@ from envs.alfworld.errors import AlfworldError
 from envs.alfworld.game.games import PACKAGED, SPLITS, AlfworldGame, load_games
 from envs.alfworld.game.oracle import shortest
 from envs.alfworld.game.textworld_game import require_installed
+from envs.alfworld.noisy_environment import NoisyEnvironment
 from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
@@ -95,8 +96,6 @@ class AlfworldPlugin(EnvironmentPlugin):
         rate = facts["query_errors"]
         if not rate:
             return environment
-        from tape.methods.aec.noisy_environment import NoisyEnvironment  # only where it is asked for
-
         return NoisyEnvironment(environment, rate, derive(0, task.id, rate))
 
     def simulator(self, environment: Environment) -> WorldModel:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.hotpotqa.actions import FINISH, Find, HotpotAnswer, ParagraphSearch, read, read_or_none
+from envs.hotpotqa.actions import FINISH, Find, HotpotAnswer, ParagraphSearch, read
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.search import EXACT, cost_of
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import QaState, Searched, as_state
 from tape.budget import Resources
@@ -26,13 +25,12 @@ class QaDomain(Domain, Outcomes):
 
     Args:
         setting: How the question is played.
-        retriever: One of :data:`envs.hotpotqa.search.RETRIEVER_NAMES`.
     """
 
     deterministic = True
 
-    def __init__(self, setting: Setting, retriever: str = EXACT) -> None:
-        self.setting, self._search_cost = setting, cost_of(retriever)
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
 
     def task_text(self) -> str:
         """The question."""
@@ -58,20 +56,13 @@ class QaDomain(Domain, Outcomes):
         return None
 
     def cost(self, state: State, action: Action) -> Resources:
-        """A step; a search also what its retriever declares, unless the search cache has it."""
-        parsed = read_or_none(action)
-        if (
-            isinstance(parsed, ParagraphSearch)
-            and parsed.query not in as_state(state).queries
-            and self.setting.searches
-        ):
-            return self._search_cost
+        """A step."""
+        del state, action
         return STEP
 
     def declared_costs(self) -> Mapping[str, Resources]:
-        """The worst case of every family of actions."""
-        search = {"search": self._search_cost} if self.setting.searches else {}
-        return {**search, "find": STEP, "answer": STEP, FINISH: STEP}
+        """A step for every family of actions."""
+        return dict.fromkeys([*(["search"] if self.setting.searches else []), "find", "answer", FINISH], STEP)
 
     def outcome(self, state: State, action: Action) -> Prediction:
         """What an action declares; what a search brings is not known before."""

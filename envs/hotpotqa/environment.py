@@ -11,7 +11,7 @@ from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.prompts import prompt_format
 from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.sdp import CAPS, HopAdapter
-from envs.hotpotqa.search import EXACT, TitledCorpus
+from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.setting import BENCHMARKS, Setting, require_reader
 from envs.hotpotqa.state import (
     ANSWER,
@@ -48,7 +48,6 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         benchmark: ``hotpotqa`` or ``musique`` (dynamic hop count, stricter answers, escalating search).
         given: The paragraphs that come with the question (distractor mode).
         corpus: What is searched (open mode).
-        retriever: Which retriever searches; see :data:`envs.hotpotqa.search.RETRIEVER_NAMES`.
         reader: ``lm``, or ``scripted`` for the scripted reader and verifier, on our own questions.
         errors: How often the scripted reader misreads (simulated errors), in [0, 1).
 
@@ -65,7 +64,6 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         benchmark: str = "hotpotqa",
         given: Sequence[Passage] = (),
         corpus: TitledCorpus | None = None,
-        retriever: str = EXACT,
         reader: str = "lm",
         errors: float = 0.0,
     ) -> None:
@@ -74,18 +72,18 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         if bool(given) == (corpus is not None):
             raise HotpotError("a question comes with paragraphs or with a corpus to search: give one of the two")
         require_reader(reader, errors, own=question.hops is not None)
-        self.question, self._given, self._corpus, self._retriever = question, tuple(given), corpus, retriever
+        self.question, self._given, self._corpus = question, tuple(given), corpus
         setting = Setting(
             question.text, benchmark, question.operations, corpus is not None, reader == "scripted", errors
         )
-        self.domain = QaDomain(setting, retriever)
+        self.domain = QaDomain(setting)
         self.budget = Budget({"steps": CAPS[benchmark].steps})
-        self._seed, self._concluded = 0, False
         self.reset(0)
 
     def reset(self, seed: int) -> Observation:
-        """Start again; the seed names the noise of a priced retriever."""
-        self._seed, self._concluded = seed, False
+        """Start again."""
+        del seed
+        self._concluded = False
         self.state = QaState(self.question.text, self._given)
         return self._observation()
 
@@ -96,7 +94,6 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
 
     def step(self, action: Action) -> tuple[Observation, Resources]:
         """Act. What cannot be done is refused, which takes a step and changes nothing else."""
-        cost = self.domain.cost(self.state, action)
         refused = self.domain.refusal(self.state, action)
         if refused is not None:
             self.state = replace(self.state, note=refused)
@@ -104,12 +101,12 @@ class HotpotEnvironment(Environment, AnswersAtLimit):
         parsed = read(action)
         if isinstance(parsed, ParagraphSearch):
             assert self._corpus is not None, "a search without a corpus is refused"
-            match = self._corpus.search(parsed.query, self._retriever, self._seed)
+            match = self._corpus.search(parsed.query)
             searches = (*self.state.searches, Searched(parsed.query, match))
             self.state = replace(self.state, searches=searches, note="")
         else:
             self.state = self.domain.after(self.state, parsed)
-        return self._observation(), cost
+        return self._observation(), STEP
 
     def success(self) -> bool:
         """Whether the answer that stands at the end is an exact match; False before the end."""

@@ -15,7 +15,7 @@ from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.loader import HOPS, load, pooled, with_hops
 from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.sdp import CAPS
-from envs.hotpotqa.search import EXACT, RETRIEVER_NAMES, TitledCorpus
+from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.setting import BENCHMARKS, READERS, require_reader
 from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions
@@ -40,7 +40,7 @@ class HotpotPlugin(EnvironmentPlugin):
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--benchmark``, ``--mode``, ``--data``, ``--questions``, ``--retriever``, ``--reader`` and ``--errors``."""
+        """``--benchmark``, ``--mode``, ``--data``, ``--questions``, ``--reader`` and ``--errors``."""
         parser.add_argument(
             "--benchmark",
             choices=BENCHMARKS,
@@ -56,9 +56,6 @@ class HotpotPlugin(EnvironmentPlugin):
         parser.add_argument("--data", type=str, help="a file in the benchmark's public format")
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
         parser.add_argument(
-            "--retriever", choices=RETRIEVER_NAMES, default=EXACT, help="v1 to v5 have prices (default: bm25, a step)"
-        )
-        parser.add_argument(
             "--reader", choices=READERS, default="lm", help="scripted: no model reads or verifies; own questions only"
         )
         parser.add_argument(
@@ -69,19 +66,16 @@ class HotpotPlugin(EnvironmentPlugin):
         """One task per question."""
         benchmark, mode, data = options["benchmark"], options["mode"], options.get("data")
         reader, errors = options.get("reader", "lm"), float(options.get("errors", 0.0))
-        retriever = options.get("retriever", EXACT)
-        if retriever != EXACT and mode != "open":
-            raise HotpotError("a retriever needs something to search: choose --mode open")
         require_reader(reader, errors, own=not data)
         questions = _from_file(Path(data), benchmark) if data else _own(options["questions"], benchmark)
         if data and (without := [question.id for question in questions if not question.passages]):
             _need_paragraphs(Path(data), mode, without, len(questions))
         name = f"{benchmark}-{mode}-{Path(data).stem if data else options['questions']}"
-        name += "" if retriever == EXACT else f"-{retriever}"
         name += "" if reader == "lm" else "-scripted-reader"
         name += f"-simulated-errors-{errors:g}" if errors else ""
         shared = (pooled(questions) if data else load_corpus()) if mode == "open" or not data else ()
-        settings = {"benchmark": benchmark, "mode": mode, "retriever": retriever, "reader": reader, "errors": errors}
+        # The name of the one retriever is part of the digests in published results.
+        settings = {"benchmark": benchmark, "mode": mode, "retriever": "bm25", "reader": reader, "errors": errors}
         corpus = hashlib.sha256(repr(shared).encode()).hexdigest()
         return [
             Task(
@@ -108,7 +102,6 @@ class HotpotPlugin(EnvironmentPlugin):
             benchmark=facts["benchmark"],
             given=given,
             corpus=corpus,
-            retriever=facts["retriever"],
             reader=facts["reader"],
             errors=facts["errors"],
         )

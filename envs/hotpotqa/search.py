@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.evidence import STOP_WORDS
-from envs.musique.retrieval import RETRIEVERS, Corpus
-from tape.budget import Resources
+from envs.musique.retrieval import Corpus
 from tape.protocols.search import Passage
 
 TOP_K = 10
 """Paragraphs per search (SDP tables 10 and 11)."""
-
-EXACT = "bm25"
-"""The retriever that errs in nothing but its ranking; a search costs its step alone."""
-
-RETRIEVER_NAMES = (EXACT, *(variant.name for variant in RETRIEVERS))
 
 _LONGEST_NAME = 8
 _WORD = re.compile(r"[^\W_]+")
@@ -55,34 +48,9 @@ class TitledCorpus:
         best = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
         return [self.corpus.passages[i] for i in best if scores[i] > 0]
 
-    def search(self, query: str, retriever: str = EXACT, seed: int = 0, k: int = TOP_K) -> tuple[Passage, ...]:
-        """Retrieve paragraphs, those with a title in the query first.
-
-        The priced retrievers v1 to v5 of :mod:`envs.musique.retrieval` have no titles and miss what they miss.
-
-        Args:
-            query: The query.
-            retriever: One of :data:`RETRIEVER_NAMES`.
-            seed: Names the noise of a priced retriever.
-            k: How many at most.
-        """
-        if retriever != EXACT:
-            return tuple(self.corpus.retrieve(query, retriever, seed, k))
+    def search(self, query: str, k: int = TOP_K) -> tuple[Passage, ...]:
+        """Retrieve at most ``k`` paragraphs, those with a title in the query first."""
         return tuple(dict.fromkeys([*self.by_title(query), *self.by_content(query, k)]))[:k]
-
-
-def cost_of(retriever: str) -> Resources:
-    """What a search costs, its step included.
-
-    Raises:
-        HotpotError: There is no such retriever.
-    """
-    if retriever == EXACT:
-        return Resources({"steps": 1})
-    for variant in RETRIEVERS:
-        if variant.name == retriever:
-            return variant.worst
-    raise HotpotError(f"there is no retriever {retriever!r}; there is: {', '.join(RETRIEVER_NAMES)}")
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -68,18 +68,6 @@ class Repository:
         """The file of a definition."""
         return self.sources[definition.path]
 
-    def covering(self, path: str, first: int, last: int) -> list[Definition]:
-        """The definitions whose ``class`` or ``def`` begins in these lines, else the innermost one around them."""
-        inside = [definition for definition in self.definitions if definition.path == path]
-        if begun := [definition for definition in inside if first <= definition.line <= last]:
-            return begun
-        around = [
-            definition
-            for definition in inside
-            if definition.line <= first and last <= (definition.node.end_lineno or definition.line)
-        ]
-        return around[-1:]
-
     def resolve(self, module: str, name: str) -> Definition | None:
         """What a dotted name at the top of a module means, followed through imports; None if that is not known.
 

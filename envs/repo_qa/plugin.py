@@ -9,10 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from envs.repo_qa.asked import PlayedQuestion
 from envs.repo_qa.errors import RepoQaError, SkippedFilesWarning
 from envs.repo_qa.index import Repository, read_package, read_repo
-from envs.repo_qa.loader import load
 from envs.repo_qa.questions import PARTS, Part, RepoQuestion, questions
 from envs.search.options import Retrieval, add_arguments, gives_gold, read_options
 from envs.search.plugin import SearchPlugin
@@ -31,16 +29,13 @@ class RepoQaPlugin(SearchPlugin):
     name = "repo_qa"
 
     def add_arguments(self, parser: Any) -> None:
-        """``--package``, ``--repo``, ``--questions`` and ``--part``, and those of every search."""
+        """``--package``, ``--repo`` and ``--part``, and those of every search."""
         parser.add_argument(
             "--package",
             help=f"an installed package, by the name it is imported by; read, never executed (default: {PACKAGE})",
         )
         parser.add_argument("--repo", metavar="DIR", help="a folder of Python sources instead of a package")
-        parser.add_argument(
-            "--questions", metavar="FILE", help="a JSON Lines file of questions about it (default: generated ones)"
-        )
-        parser.add_argument("--part", choices=PARTS, help="of the generated questions (default: dev)")
+        parser.add_argument("--part", choices=PARTS, default="dev", help="of the generated questions (default: dev)")
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
@@ -49,27 +44,32 @@ class RepoQaPlugin(SearchPlugin):
         where = _where(options)
         repository = _repository(where)
         given = gives_gold(options)
-        asked, name = _asked(options, repository, given)
+        part: Part = options.get("part") or "dev"
+        made = questions(repository, 0, part)
+        if not made:
+            raise RepoQaError(
+                f"{repository.name}: nothing can be asked of it without ambiguity; name a larger package or folder"
+            )
         _warn_of_skipped(repository)
         return [
             self.task(
                 each.id,
-                name,
+                f"{repository.name}-generated-{part}",
                 retrieval,
-                json.dumps([asdict(each), repository.digest, asdict(retrieval), given], sort_keys=True),
+                json.dumps([_identity(each), repository.digest, asdict(retrieval), given], sort_keys=True),
                 given=given,
                 asked=each,
                 where=where,
                 text=each.text,
                 kind=each.kind,
-                hops=each.hops,
+                hops=len(each.hops),
             )
-            for each in asked
+            for each in made
         ]
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
-        asked: PlayedQuestion = task.facts["asked"]
+        asked: RepoQuestion = task.facts["asked"]
         retrieval: Retrieval = task.facts["retrieval"]
         return self.environment(
             task,
@@ -83,26 +83,10 @@ class RepoQaPlugin(SearchPlugin):
         )
 
 
-def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> tuple[list[PlayedQuestion], str]:
-    """The questions, and the name of their set."""
-    if file := options.get("questions"):
-        if options.get("part"):
-            raise RepoQaError("--part chooses among generated questions; leave it out beside --questions")
-        if given:
-            raise RepoQaError("--sub-questions gold is for generated questions; leave it out beside --questions")
-        return load(Path(file), repository), f"{Path(file).stem}-{repository.name}"
-    part: Part = options.get("part") or "dev"
-    made = questions(repository, 0, part)
-    if not made:
-        raise RepoQaError(
-            f"{repository.name}: nothing can be asked of it without ambiguity; name a larger package or folder"
-        )
-    return [_as_asked(each) for each in made], f"{repository.name}-generated-{part}"
-
-
-def _as_asked(made: RepoQuestion) -> PlayedQuestion:
-    common = (made.id, made.text, made.answers, made.evidence, made.answerable)
-    return PlayedQuestion(*common, made.kind, len(made.hops), made.sub_questions, made.heldout)
+def _identity(made: RepoQuestion) -> dict[str, Any]:
+    """All that is played of a question."""
+    names = ("id", "text", "answers", "evidence", "answerable", "kind", "sub_questions", "heldout")
+    return {**{name: getattr(made, name) for name in names}, "hops": len(made.hops)}
 
 
 def _where(options: Mapping[str, Any]) -> tuple[str, str]:

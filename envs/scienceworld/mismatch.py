@@ -15,8 +15,7 @@ from tape.protocols import Action, State
 from tape.protocols.hooks import EpisodeHooks
 from tape.protocols.parts import Predicates, Progress
 from tape.protocols.predicates import Assignment, Effects, Predicate
-from tape.protocols.progression import progress
-from tape.protocols.pullback import pullback
+from tape.protocols.pullback import progress, pullback
 
 
 class Experiment(Predicates, EpisodeHooks, Progress):

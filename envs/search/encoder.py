@@ -45,13 +45,10 @@ class Encoder:
         from transformers import AutoModel, AutoTokenizer
 
         from tape.lm.hf import without_bars  # it loads torch
-        from tape.lm.weight_files import check_safetensors
 
         # Left open, transformers asks at the terminal whether to run the code that a folder brings.
         safe = {"local_files_only": True, "trust_remote_code": False}
         try:
-            for file in sorted(folder.glob("*.safetensors")):
-                check_safetensors(file)
             with without_bars():
                 self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **safe)
                 self._model: Any = AutoModel.from_pretrained(folder, **safe).eval()

@@ -77,7 +77,7 @@ class SearchEnvironment(Environment):
 
     def prompt_format(self, name: str) -> Any:
         """The prompts of a search agent in a prompt format, a :class:`tape.methods.cgdp.prompts.SearchFormat`."""
-        from tape.methods.cgdp.prompts import search_format  # a search by hand does without
+        from envs.search.prompts import search_format  # a search by hand does without
 
         return search_format(name, self.domain.noun)
 

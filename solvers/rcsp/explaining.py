@@ -19,8 +19,7 @@ from solvers.errors import EndlessError
 from solvers.needs import Need
 from solvers.rcsp.folded import as_written, fold
 from solvers.rcsp.problem import Amount, RcspProblem
-from solvers.rcsp.solving import Question, Solved, solved
-from solvers.rcsp.verified import Counted, stated
+from solvers.rcsp.solving import Counted, Question, Solved, solved, stated
 from solvers.relaxations import OpenError, together
 from solvers.solution import Status
 
@@ -75,12 +74,7 @@ class RcspExplanation:
 
 
 def explained(question: Question, unreachable: bool) -> RcspExplanation:
-    """Solves the problem again with each limited resource as the cost, without the limit on it.
-
-    Args:
-        question: A problem without a path.
-        unreachable: No edges lead to the target.
-    """
+    """Solves the problem again with each limited resource as the cost, without the limit on it."""
     if unreachable:
         return RcspExplanation(reachable=False)
     deadline = SolveDeadline(_SECONDS if question.time_limit is None else question.time_limit)
@@ -114,11 +108,7 @@ def _extreme(
     limits: tuple[Sequence[Amount], Sequence[Amount | None]],
     deadline: SolveDeadline,
 ) -> tuple[Amount | None, bool]:
-    """The least (with a lower limit: the most) that a path within the limits uses of a resource; None if there is none.
-
-    Returns:
-        It, and whether that is known.
-    """
+    """The least (for a lower limit: the most) that a path uses of a resource, if any; and whether that is known."""
     problem = question.asked.problem
     counting = problem.with_valid(
         cost=problem.use[:, k], node_cost=problem.node_use[:, k], lower=tuple(limits[0]), upper=tuple(limits[1])

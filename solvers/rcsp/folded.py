@@ -82,12 +82,7 @@ class _Column(NamedTuple):
 
 
 def fold(problem: RcspProblem, *, maximise: bool = False) -> Folded:
-    """The problem as searches take it.
-
-    Args:
-        problem: The problem.
-        maximise: Look for the greatest cost: all costs change their sign.
-    """
+    """The problem as searches take it; to `maximise`, all costs change their sign."""
     cost, node_cost, unit, cost_places = _costs(problem, maximise)
     if maximise:
         cost, node_cost = -cost, -node_cost

@@ -33,11 +33,7 @@ class NamedProblem(NamedTuple):
 
 
 def asked(graph: Any, source: Any, target: Any, limits: Limits | None, cost: str) -> NamedProblem:
-    """The problem that a graph, two of its nodes and limits make; the arguments are those of `shortest_path`.
-
-    Raises:
-        ProblemError: If anything is malformed.
-    """
+    """The problem that a graph, two of its nodes and limits make; the arguments are those of `shortest_path`."""
     if limits is not None and not isinstance(limits, Mapping):
         raise ProblemError("limits", None, limits, "expected a dict from resources to limits, such as {'time': 10}")
     if isinstance(graph, RcspProblem):
@@ -84,17 +80,7 @@ def _limited(problem: RcspProblem, source: Any, target: Any, limits: Limits, cos
 
 @dataclass
 class _Graph:
-    """A graph, taken apart.
-
-    Attributes:
-        labels: Its nodes.
-        index: Their numbers.
-        tails: m numbers of nodes.
-        heads: m numbers of nodes.
-        attributes: m dicts.
-        visits: n dicts; empty where no node has attributes.
-        edge: The edge of a number.
-    """
+    """A graph, taken apart; `visits` has the attributes of its nodes, and is empty where none has any."""
 
     labels: Sequence[Any]
     index: dict[Any, int]

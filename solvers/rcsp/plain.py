@@ -34,12 +34,6 @@ def search(folded: Folded, wanted: int, elementary: bool, deadline: SolveDeadlin
 
     The costs and the ending are those of `solvers.compiled.shortest`; among paths of equal cost it may choose
     others.
-
-    Args:
-        folded: The problem.
-        wanted: How many paths, at least 1.
-        elementary: No path meets a node twice.
-        deadline: When to come back with what there is.
     """
     problem = folded.problem
     heads, node_cost = problem.heads.tolist(), folded.node_cost.tolist()
@@ -66,12 +60,7 @@ def search(folded: Folded, wanted: int, elementary: bool, deadline: SolveDeadlin
 def searched(net: Net, wanted: int, deadline: SolveDeadline, *, elementary: bool = False, ties: bool = False) -> Found:
     """Finds the paths of least cost from the source to the target of a net within its limits.
 
-    Args:
-        net: The net.
-        wanted: How many paths.
-        deadline: When to come back with what there is.
-        elementary: No path meets a node twice.
-        ties: Of all cheapest paths, find that of the smallest edges; for one path, and a net in layers.
+    With `ties` it is, of all cheapest paths, that of the smallest edges; for one path, and a net in layers.
     """
     began = time.perf_counter()
     run = _Search(wanted, deadline, elementary)
@@ -110,11 +99,7 @@ class _Search:
         self.bytes = 0.0
 
     def ending(self, net: Net) -> Ending:
-        """Searches, and says how that ended.
-
-        Raises:
-            LateError: If the deadline passes.
-        """
+        """Searches, and says how that ended."""
         reached = ways(net, [0] * len(net.tails), self._deadline)
         if reached.least[net.target] >= reached.far:
             return Ending.UNREACHABLE

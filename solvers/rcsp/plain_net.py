@@ -115,11 +115,7 @@ class Ways(NamedTuple):
 
 
 def ways(net: Net, weights: Sequence[int], deadline: SolveDeadline, *, back: bool = False) -> Ways:
-    """Ways from the source, or `back` from the target against the arcs; weights may be negative.
-
-    Raises:
-        LateError: If the deadline passes.
-    """
+    """Ways from the source, or `back` from the target against the arcs; weights may be negative."""
     far = 1 + sum(map(abs, weights))
     arcs = list(zip(range(len(weights)), net.tails, net.heads, weights, strict=True))
     if back:
@@ -135,9 +131,6 @@ def pruned(net: Net, deadline: SolveDeadline) -> Net:
 
     The least use on the way to an arc, its own, and the least use behind it must keep the limit. What one resource
     drops may make the least uses of the others greater: on, until a round over all resources drops nothing.
-
-    Raises:
-        LateError: If the deadline passes.
     """
     net, _ = _on_ways(net, [0] * len(net.tails), None, deadline)
     behind: list[Sequence[int]] = [()] * len(net.upper)
@@ -162,11 +155,7 @@ def _on_ways(net: Net, weights: Sequence[int], most: int | None, deadline: Solve
 
 
 def free_circle(net: Net, deadline: SolveDeadline) -> tuple[int, ...]:
-    """A circle of negative cost that uses nothing that is limited, as arcs in order of travel; empty if there is none.
-
-    Raises:
-        LateError: If the deadline passes.
-    """
+    """A circle of negative cost that uses nothing limited, as arcs in order of travel; empty if there is none."""
     if net.layered:
         return ()
     limited = [most is not None for most in net.upper]
@@ -196,11 +185,7 @@ class Priced(NamedTuple):
 
 
 def priced(net: Net, prices: Sequence[int], deadline: SolveDeadline) -> Priced | tuple[int, ...]:
-    """The relaxation at given prices, or a circle that is negative there. The target must be within reach.
-
-    Raises:
-        LateError: If the deadline passes.
-    """
+    """The relaxation at given prices, or a circle that is negative there. The target must be within reach."""
     scale = net.scale
     if any(prices):
         weights = [scale * cost + sum(map(mul, prices, use)) for cost, use in zip(net.cost, net.use, strict=True)]
@@ -226,14 +211,7 @@ def least_priced(net: Net, deadline: SolveDeadline) -> Priced:
     """The relaxation at the least prices, in proportion to 1 / limit, at which no circle is negative: 0 if none is.
 
     Each circle that is negative at some prices says how many times dearer they must be for it (Newton's method for the
-    greatest ratio).
-
-    Args:
-        net: What `pruned` leaves of a net without `free_circle`, the target within reach.
-        deadline: When to give up.
-
-    Raises:
-        LateError: If the deadline passes.
+    greatest ratio). The net is what `pruned` leaves of one without `free_circle`, the target within reach.
     """
     share = Fraction(0)
     while not isinstance(numbers := priced(net, [_price(net, share, limit) for limit in net.upper], deadline), Priced):

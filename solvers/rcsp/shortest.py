@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypedDict, Unpack, overload
@@ -14,8 +14,7 @@ from solvers.deadline import SolveDeadline
 from solvers.rcsp.explaining import RcspExplanation, explained
 from solvers.rcsp.graphs import Limits, asked
 from solvers.rcsp.problem import Amount
-from solvers.rcsp.solving import Question, Solved, solved
-from solvers.rcsp.verified import Counted, stated
+from solvers.rcsp.solving import Counted, Question, Solved, solved, stated
 from solvers.solution import Status
 
 _MOST = 2**31 - 1
@@ -103,9 +102,6 @@ class ShortestPaths(_Explained, Sequence[ShortestPath]):
 
     def __len__(self) -> int:
         return len(self.paths)
-
-    def __iter__(self) -> Iterator[ShortestPath]:
-        return iter(self.paths)
 
     @overload
     def __getitem__(self, rank: int) -> ShortestPath: ...

@@ -102,9 +102,7 @@ def _searched(problem: ScheduleProblem, objective: Objective, time_limit: float 
 def _with_room(problem: ScheduleProblem, part: float = 1.0) -> ScheduleProblem:
     """The problem without limits on calls at once; these only bound the sum of all times, as a budget does.
 
-    Args:
-        problem: The problem.
-        part: How much of the time there is to be used.
+    `part` is how much of the time there is to be used.
     """
     if not problem.limited:
         return problem

@@ -27,17 +27,7 @@ _POLL = 0.05
 def solve_by_cp_sat(
     problem: ScheduleProblem, objective: Objective, deadline: SolveDeadline, hint: Schedule | None = None
 ) -> Schedule:
-    """The best plan, or the best found in a time with a bound; one thread, one seed.
-
-    Args:
-        problem: The problem.
-        objective: What is maximised.
-        deadline: When to answer with what there is.
-        hint: A plan to begin with, if it is one.
-
-    Raises:
-        BackendError: CP-SAT has failed.
-    """
+    """The best plan, or the best found in a time with a bound; begins with a `hint`; one thread, one seed."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()

@@ -127,11 +127,7 @@ class ScheduleProblem:
         return tuple(ends)
 
     def longest_chain(self, times: Sequence[int]) -> tuple[int, ...]:
-        """The steps of a longest chain, in order; of several one that has the first steps.
-
-        Args:
-            times: How long each step takes.
-        """
+        """The steps of a longest chain by the `times` of all, in order; of several one that has the first steps."""
         ends, before = [0] * len(self.steps), [-1] * len(self.steps)
         for step in self.order:
             before[step] = max(self.after[step], key=lambda index: (ends[index], -index), default=-1)

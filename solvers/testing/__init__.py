@@ -14,8 +14,7 @@ for tests of your own are `layered`, `plain`, `demanding` and `endless`. `Enumer
 
 import pytest
 
-from solvers.testing.brute_force import Best, best, paths, ranking
-from solvers.testing.enumeration import Enumeration
+from solvers.testing.brute_force import Best, Enumeration, best, paths, ranking
 from solvers.testing.instances import demanding, endless, layered, plain, risky, small, tight
 
 pytest.register_assert_rewrite("solvers.testing.conformance")  # so that a failed assertion shows its values

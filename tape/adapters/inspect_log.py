@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tape import __version__
-from tape.adapters.finished import ORDER, FinishedRun, configurations
 from tape.adapters.inspect_sample import SCORER, SampleMaker, model_of, moment_of, result_of, usage_of
+from tape.adapters.operations import ORDER, FinishedRun, configurations
 from tape.errors import ConfigError
 from tape.files import partial_file
 from tape.plugins import require_extra
@@ -29,9 +29,6 @@ def export(run: FinishedRun, out: Path | None = None) -> Path:
     Args:
         run: The run, of one configuration: a log of Inspect is of one task and one model.
         out: A file that ends in ``.eval``; None writes ``inspect.eval`` into the run, or beside the trace.
-
-    Returns:
-        The file.
 
     Raises:
         MissingExtraError: Inspect AI is not installed.
@@ -72,18 +69,7 @@ def _default_out(run: FinishedRun, names: Sequence[str]) -> Path:
 
 def log_of(run: FinishedRun) -> EvalLog:
     """The log, not written anywhere."""
-    from inspect_ai.log import (
-        EvalConfig,
-        EvalDataset,
-        EvalLog,
-        EvalMetric,
-        EvalPlan,
-        EvalPlanStep,
-        EvalResults,
-        EvalScore,
-        EvalSpec,
-        EvalStats,
-    )
+    from inspect_ai import log as logs
     from inspect_ai.model import ModelUsage
     from inspect_ai.viewer import ViewerConfig
 
@@ -100,36 +86,38 @@ def log_of(run: FinishedRun) -> EvalLog:
         tasks = [str(episode.line.get("digest", episode.key)) for episode in episodes if result_of(episode)]
         low, high, method = success_interval(won, tasks)
         values = {"accuracy": sum(won) / len(won), "ci95_low": low, "ci95_high": high}
-        metrics = {name: EvalMetric(name=name, value=value) for name, value in values.items()}
+        metrics = {name: logs.EvalMetric(name=name, value=value) for name, value in values.items()}
         about = {"interval": method, "note": "docs/reference/runs.md says how intervals are made"}
-        scores.append(EvalScore(name=SCORER, scorer=SCORER, metrics=metrics, metadata=about, scored_samples=len(done)))
+        scores.append(
+            logs.EvalScore(name=SCORER, scorer=SCORER, metrics=metrics, metadata=about, scored_samples=len(done))
+        )
     for name in sorted({name for result in done for name in result.get("measures", {})}):
         known = [value for result in done if (value := result.get("measures", {}).get(name)) is not None]
         if known:
-            metric = EvalMetric(name="mean", value=sum(known) / len(known))
-            scores.append(EvalScore(name=name, scorer=name, metrics={"mean": metric}, scored_samples=len(known)))
+            metric = logs.EvalMetric(name="mean", value=sum(known) / len(known))
+            scores.append(logs.EvalScore(name=name, scorer=name, metrics={"mean": metric}, scored_samples=len(known)))
     begun, ended = min(episode.times[0] for episode in episodes), max(episode.times[-1] for episode in episodes)
     ids = list(dict.fromkeys(episode.task for episode in episodes))
     level_sets = sorted({str(episode.line.get("level_set", "")) for episode in episodes})
-    return EvalLog(
+    return logs.EvalLog(
         status="success" if len(done) == len(episodes) else "cancelled",
-        eval=EvalSpec(
+        eval=logs.EvalSpec(
             created=moment_of(begun),
             eval_id=f"tape-{first.key}",
             run_id=f"tape-{first.key}",
             task_id=f"tape-{environment}",
             task=environment,
-            dataset=EvalDataset(name=", ".join(level_sets) or None, samples=len(ids), sample_ids=ids),
+            dataset=logs.EvalDataset(name=", ".join(level_sets) or None, samples=len(ids), sample_ids=ids),
             model=model,
             solver=agent,
-            config=EvalConfig(epochs=max(episode.line.get("repeat", 0) for episode in episodes) + 1),
+            config=logs.EvalConfig(epochs=max(episode.line.get("repeat", 0) for episode in episodes) + 1),
             packages={"tape-planner": __version__, **{f"run: {name}": text for name, text in run.source.facts.items()}},
             metadata={"tape.time": ORDER, "tape.config": dict(first.started.config), "tape.run": run.source.name},
             # What models and tools wrote is shown as plain text: no markdown, no links, no pictures.
             viewer=ViewerConfig(trust_content=False),
         ),
-        plan=EvalPlan(name=agent, steps=[EvalPlanStep(solver=agent)]),
-        results=EvalResults(total_samples=len(samples), completed_samples=len(done), scores=scores),
-        stats=EvalStats(started_at=moment_of(begun), completed_at=moment_of(ended), model_usage={model: usage}),
+        plan=logs.EvalPlan(name=agent, steps=[logs.EvalPlanStep(solver=agent)]),
+        results=logs.EvalResults(total_samples=len(samples), completed_samples=len(done), scores=scores),
+        stats=logs.EvalStats(started_at=moment_of(begun), completed_at=moment_of(ended), model_usage={model: usage}),
         samples=samples,
     )

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tape.adapters.finished import ORDER, FinishedEpisode
-from tape.adapters.operations import Operation, Operations
+from tape.adapters.operations import ORDER, FinishedEpisode, Operation, Operations
 from tape.adapters.otel import FAULTS, action_of, tool_of
 from tape.budget import amount_of, in_units
 from tape.tools.calls import parse

@@ -167,11 +167,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
-        """Pay for what the handler asks models.
-
-        Raises:
-            ConfigError: The model's client repeats calls, or its provider runs a tool.
-        """
+        """Pay for what the handler asks models."""
         try:
             with self._pay():
                 return handler(self._limited(request))

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tape.adapters import litellm_requests as requests
-from tape.adapters.litellm_settings import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
+from tape.adapters.litellm_requests import MOST_CALLS, MOST_GUARDS, MOST_MODELS, Settings
 from tape.adapters.usage import Meter, is_usage_alone
 from tape.budget import LedgerError, LedgerStore, PausedError, open_store
 from tape.budget.accounts import named

@@ -52,10 +52,6 @@ class ClientCall:
     def pay(self, models: Sequence[str], *, fit: bool = False) -> Hold:
         """Set aside what the dearest of some models takes.
 
-        Args:
-            models: What may be asked.
-            fit: Limit it to fewer tokens where not all of them fit.
-
         Raises:
             BudgetExceededError, UnknownCostError, ConfigError, LedgerError: See :meth:`tape.Guard.model`.
         """

@@ -82,12 +82,7 @@ class BoundedModel(Model):  # type: ignore[misc]
     async def get_response(
         self, system_instructions: str | None, input: Any, model_settings: ModelSettings, *rest: Any, **more: Any
     ) -> ModelResponse:
-        """Pay for a call.
-
-        Raises:
-            OutOfBudget: It does not fit; nothing is spent.
-            ConfigError: Not all that is asked for is known before the call.
-        """
+        """Pay for a call."""
         with self._paid(system_instructions, input, model_settings, _Beside(*rest, **more)) as (charge, settings):
             with provider_managed_retries_disabled(True):
                 response = await self._model.get_response(system_instructions, input, settings, *rest, **more)

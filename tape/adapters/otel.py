@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tape import __version__
-from tape.adapters.finished import DURATION, MEASURED, ORDER, FinishedEpisode
-from tape.adapters.operations import Operation, Operations
+from tape.adapters.operations import DURATION, MEASURED, ORDER, FinishedEpisode, Operation, Operations
 from tape.budget import amount_of
 from tape.plugins import require_extra
 from tape.redaction import redacted
@@ -107,12 +106,7 @@ class Spans:
         self._operations.close()
 
     def replay(self, episode: FinishedEpisode, more: Attributes) -> None:
-        """Make the spans of a finished episode.
-
-        Args:
-            episode: The episode.
-            more: Further attributes of its outermost span.
-        """
+        """Make the spans of a finished episode."""
         self._times, self._more = ORDER, more
         for moment, event in zip(episode.times, episode.events, strict=True):
             self._operations.take(moment, event)

@@ -134,12 +134,7 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
     async def request(
         self, messages: list[ModelMessage], model_settings: ModelSettings | None, parameters: ModelRequestParameters
     ) -> ModelResponse:
-        """Pay for a call.
-
-        Raises:
-            OutOfBudget: It does not fit; nothing is spent.
-            ConfigError: Not all that is asked for is known before the call.
-        """
+        """Pay for a call."""
         with self._paid(messages, model_settings, parameters) as (charge, settings):
             response = await self.wrapped.request(messages, settings, parameters)
             _used(charge, response.usage, response.model_name)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tape.guard.charges import ModelCharge
-from tape.lm.reported import cache_of, field_of
+from tape.lm.price import cache_of, field_of
 
 
 def total(counts: Iterable[Any]) -> int | None:

@@ -18,7 +18,7 @@ from tape.engine.in_turn import InTurn
 from tape.engine.infeasible import known_least
 from tape.errors import BudgetExceededError
 from tape.protocols import Action
-from tape.protocols.at_once import CallsAtOnce
+from tape.protocols.parts import CallsAtOnce
 from tape.trace import LedgerEvent, ScheduledCall, ScheduledEvent, with_critical
 
 PURPOSE = "ahead:"

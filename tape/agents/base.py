@@ -24,7 +24,6 @@ from tape.agents.options import (
     RunOptions,
     TaskRunOptions,
     approver,
-    in_callers_thread,
     listen,
     require_known,
 )
@@ -33,7 +32,7 @@ from tape.agents.progress import progress_line
 from tape.agents.record import TraceRecord, left_of
 from tape.agents.resume import Resumption
 from tape.agents.stream import EpisodeStream
-from tape.approval import Approver
+from tape.approval import Approver, asked_by_caller
 from tape.budget import Budget, BudgetLike, Ledger
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
@@ -97,7 +96,8 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
 
     def run(self, env: Environment | str, **options: Unpack[TaskRunOptions[DepsT]]) -> EpisodeResult:
         """Play one episode: :meth:`arun` synchronously; a plain ``approve`` is called in the caller's thread."""
-        options["approve"] = in_callers_thread(options.get("approve"))
+        if (approve := options.get("approve")) is not None:
+            options["approve"] = asked_by_caller(approve)
         return run_sync(self.arun(cast("Any", env), **options))
 
     @overload
@@ -197,7 +197,8 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         self, trace: Path | str, env: Environment[AnswerT] | None = None, **options: Unpack[ResumeOptions]
     ) -> EpisodeResult[AnswerT]:
         """Go on with an episode: :meth:`aresume` synchronously; ``approve`` is called as by :meth:`run`."""
-        options["approve"] = in_callers_thread(options.get("approve"))
+        if (approve := options.get("approve")) is not None:
+            options["approve"] = asked_by_caller(approve)
         return run_sync(self.aresume(trace, env, **options))
 
     async def aresume(

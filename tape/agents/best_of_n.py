@@ -28,15 +28,8 @@ class BestOfNActor:
     """Takes, of N sampled actions, the one whose predicted outcome the model itself scores highest.
 
     Ties go to the action sampled more often, then to the one sampled first. Actions predicted to be invalid come last.
-    Unlike TAPE, it does not remember observed transitions.
-
-    Args:
-        context: The episode's model and prompts.
-        actor: Samples the actions.
-        world_model: Predicts their outcomes.
-        scorer: Scores the outcomes.
-        samples: N.
-        expected: Compare mean scores instead of the most probable ones.
+    Unlike TAPE, it does not remember observed transitions. With ``expected`` it compares mean scores, not the most
+    probable ones.
     """
 
     def __init__(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
+from tape.agents.declared import require_declared_scores, require_plans_declared
 from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import DepsT, require_whole
-from tape.engine.ablations import Ablations
+from tape.agents.options import DepsT
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
@@ -84,10 +84,9 @@ class AgentBase(Generic[DepsT, AnswerT]):
                     f"settings of {used.name} mean nothing to the agent {cls.name!r}: leave them out, or take an agent "
                     f"that they are for ({used.chosen_by})"
                 )
-        usual = {name: Ablations.model_fields[name].default for name in ("selector", "cost_model", "merger")}
-        chosen = {**{name: getattr(config.ablations, name) for name in usual}, "costs": config.costs}
-        for name, value in chosen.items():
-            if value != usual.get(name, "declared") and name not in cls.replaceable:
+        parts = (("selector", config.ablations.selector, "solver"), ("costs", config.costs, "declared"))
+        for name, value, usual in parts:
+            if value != usual and name not in cls.replaceable:
                 raise ConfigError(
                     f"{name}={value!r} means nothing to the agent {cls.name!r}: leave it out, or take 'tape'"
                 )
@@ -112,13 +111,10 @@ class AgentBase(Generic[DepsT, AnswerT]):
             verifying.require(env.domain)
         if config.proposer not in ("lm", "declared"):
             load(PROPOSERS, config.proposer)(env.domain)
-        if "declared" in (config.proposer, config.scorer):
-            from tape.agents.declared import require_declared_scores, require_plans_declared
-
-            if config.proposer == "declared":
-                require_plans_declared(env.domain)
-            if config.scorer == "declared":
-                require_declared_scores(env.domain)
+        if config.proposer == "declared":
+            require_plans_declared(env.domain)
+        if config.scorer == "declared":
+            require_declared_scores(env.domain)
 
     @classmethod
     def require_context_budget(
@@ -144,7 +140,8 @@ class AgentBase(Generic[DepsT, AnswerT]):
             ConfigError: Names what they lack.
         """
         del config, env
-        require_whole(roles.prompt_format, roles.lm.name)
+        if instead := roles.prompt_format.instead:
+            raise ConfigError(f"the prompts that {roles.lm.name} reads here ask for no plans and no actions: {instead}")
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:

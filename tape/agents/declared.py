@@ -46,9 +46,6 @@ class DeclaredScorer:
 
     With declared outcomes an end is right, as if the model had no objections. In other domains a state
     at the declared goal scores 1; any other state has the share of the goal that is known to hold, as its mean only.
-
-    Args:
-        context: The episode's prompts, which have the score of an end, and the task.
     """
 
     def __init__(self, context: RoleContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tape.agents.base import Agent
+from tape.agents.declared import DeclaredProposer, DeclaredScorer, require_plans_declared
 from tape.agents.options import DepsT
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.episode import Episode
@@ -12,7 +13,7 @@ from tape.engine.score import LmScorer
 from tape.engine.settings import TapeConfig
 from tape.plugins import PROPOSERS, load
 from tape.protocols import Actor, AnswerT, Proposer, Scorer, WorldModel
-from tape.protocols.copies import DryRunModel
+from tape.protocols.parts import DryRunModel
 
 
 class LmAgent(Agent[DepsT, AnswerT]):
@@ -32,8 +33,6 @@ class LmAgent(Agent[DepsT, AnswerT]):
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans: by the model, or by search through what the domain declares."""
         if self.config.proposer == "declared":
-            from tape.agents.declared import DeclaredProposer, require_plans_declared
-
             return DeclaredProposer(require_plans_declared(episode.env.domain))
         if self.config.proposer != "lm":
             registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
@@ -57,8 +56,6 @@ class LmAgent(Agent[DepsT, AnswerT]):
     def scorer(self, episode: Episode) -> Scorer:
         """R_theta: the model's scores, or declared ones."""
         if self.config.scorer == "declared":
-            from tape.agents.declared import DeclaredScorer
-
             return DeclaredScorer(episode.roles)
         return LmScorer(episode.roles)
 

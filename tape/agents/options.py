@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypedDict
 
 from typing_extensions import TypeVar
 
-from tape.approval import Approve, Approver, When, asked_by_caller
+from tape.approval import Approve, Approver, When
 from tape.budget import Budget, BudgetLike, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.engine.episode import Episode
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment, WorldModel
-from tape.protocols.prompt_format import PromptFormat
 from tape.trace import Event, TraceWriter
 
 if TYPE_CHECKING:
@@ -187,11 +186,6 @@ def require_known(given: Mapping[str, object], options: type) -> None:
         raise TypeError(f"there is no option {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
 
 
-def in_callers_thread(approve: Approve | None) -> Approve | None:
-    """A plain ``approve`` that is called in the thread that has called ``run``."""
-    return None if approve is None else asked_by_caller(approve)
-
-
 def approver(approve: Approve | None, when: When | None, env: Environment) -> Approver | None:
     """The approver of actions, if there is one.
 
@@ -221,18 +215,6 @@ def listen(writer: TraceWriter, listener: Listener | None) -> Callable[[], None]
     if isinstance(listener, PacedListener):
         writer.turn = listener.read
     return writer.listen(lambda _, event: listener(event))
-
-
-def require_whole(prompt_format: PromptFormat, model: str) -> None:
-    """Refuse prompts without requests for plans, scores, actions and answers.
-
-    Raises:
-        ConfigError: Names what can be played with them.
-    """
-    if prompt_format.instead:
-        raise ConfigError(
-            f"the prompts that {model} reads here ask for no plans and no actions: {prompt_format.instead}"
-        )
 
 
 def require_bounded(episode: Episode, what: str) -> None:

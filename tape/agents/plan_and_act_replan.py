@@ -40,11 +40,7 @@ class PlanAndActReplanAgent(LmAgent[DepsT, AnswerT]):
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
-        """Refuse ``replan`` off.
-
-        Raises:
-            ConfigError: Replanning is off.
-        """
+        """Refuse ``replan`` off."""
         if not config.ablations.replan:
             raise ConfigError("plan_and_act_replan contradicts replan off; use plan_and_act")
         return config

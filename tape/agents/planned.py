@@ -26,7 +26,7 @@ class PricedPath:
     Attributes:
         path: Its actions, in order.
         cost: Its worst case in units by resource, the agent's own calls to write the actions included; None for an
-            unknown amount. With ``costs="lm"`` or ``"expected"`` that cost.
+            unknown amount. With ``costs="expected"`` that cost.
         costs: The cost of each step.
         value: The score of its predicted last state, at most 1; None if that state is unknown. Where steps have
             chances, such as calls of tools of declared quality, it is multiplied by these.
@@ -152,21 +152,11 @@ class RoundPlanner(Protocol):
     graph: PlanGraph
 
     async def plan(self) -> Path:
-        """The path to follow.
-
-        Raises:
-            EpisodeEnded: There is none.
-            BudgetExceededError: Planning does not fit.
-        """
+        """The path to follow; without one the episode ends."""
 
 
 class OneRound:
-    """One round of planning in an episode, without executing anything.
-
-    Args:
-        planner_of: Makes the episode's planner.
-        alternatives: The most further paths to look for.
-    """
+    """One round of planning in an episode, without executing anything, with at most so many alternatives."""
 
     def __init__(self, planner_of: Callable[[Episode], RoundPlanner], alternatives: int) -> None:
         self._planner_of, self._most = planner_of, alternatives

@@ -1,4 +1,4 @@
-"""What is known of an effect before it is made: whether it was done before, or only asked for after reading."""
+"""What programs may do next: what is known of an effect before it is made, and what is not planned again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import Any
 
 from tape.approval import AFTER_READING, AGAIN, PERHAPS_AGAIN
 from tape.engine.episode import Episode
+from tape.errors import InvalidOutputError
 from tape.plan.open import key_of
 from tape.plan.program import Program
 from tape.plan.record import CallRecord, FollowedProgram, MadeCall, follow
-from tape.plan.unfold import PendingCall, in_order, unfold
+from tape.plan.unfold import LineFailure, PendingCall, in_order, unfold
+from tape.protocols import Action
 from tape.protocols.programs import Programs
 
 NOBODY = "it was done before, and nobody is there to allow it again; do without it"
 """What the model reads of an effect that a program asks for again where no approver is."""
+REFUSED = "it was refused; do without it"
+"""What the model reads of an action that was refused."""
+NO_MORE = "no more calls can be made that change something"
+"""What the model reads of an effect where it has to answer."""
 
 
 class EffectNotes:
@@ -82,6 +88,52 @@ class EffectNotes:
         """Whether what a run does next needs an approver that is not there."""
         calls = run.unfolded.calls
         return bool(calls) and self._episode.approver is None and self._is_second(calls[0], made)
+
+
+class Possible:
+    """Tells what programs may do next; ``dead`` are actions that could not be done, and why."""
+
+    def __init__(self, episode: Episode, declared: Programs, notes: EffectNotes, dead: Mapping[Action, str]) -> None:
+        self._episode, self._declared, self._notes, self._dead = episode, declared, notes, dead
+
+    def of(
+        self, runs: Sequence[FollowedProgram], record: CallRecord, results: Sequence[Any], *, must_answer: bool
+    ) -> list[FollowedProgram]:
+        """Runs, each failed where what it does next could not be done, was refused, or cannot be written.
+
+        ``record`` is what was called in the turn, ``results`` are those of the episode. With ``must_answer`` nothing is
+        to be changed any more.
+        """
+        return [self._possible(run, record, results, must_answer=must_answer) for run in runs]
+
+    def _possible(
+        self, run: FollowedProgram, record: CallRecord, results: Sequence[Any], *, must_answer: bool
+    ) -> FollowedProgram:
+        unfolded, line, name, why = run.unfolded, 0, "", ""
+        effect = next((call for call in unfolded.calls if record.words.changes(call.name)), None)
+        if self._notes.lacks_approval(run, record.made):
+            line, name, why = unfolded.calls[0].line, unfolded.calls[0].name, NOBODY
+        elif effect is not None and must_answer:
+            line, name, why = effect.line, effect.name, NO_MORE
+        else:
+            try:
+                for call in [call for call in unfolded.calls if call.ready]:
+                    line, name = call.line, call.name
+                    options = [option.action for option in self._declared.options(name, call.arguments, results)]
+                    if call is unfolded.calls[0] and (why := self.hopeless(options)):
+                        break
+                if not unfolded.calls and unfolded.answer is not None and unfolded.answer.ready:
+                    line, name = run.program.statements[-1].line, ""
+                    why = self.hopeless([self._declared.answering(unfolded.answer.value, results)])
+            except InvalidOutputError as error:
+                why = str(error)
+        return replace(run, unfolded=replace(unfolded, failure=LineFailure(line, why, name))) if why else run
+
+    def hopeless(self, actions: Sequence[Action]) -> str:
+        """Why none of several actions is to be tried; empty where one is."""
+        if not all(action in self._episode.refused or action in self._dead for action in actions):
+            return ""
+        return next((self._dead[action] for action in actions if action in self._dead), REFUSED)
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str:

@@ -20,14 +20,7 @@ FIRST_BONUS, COST_WEIGHT = 1.05, 1e-4
 
 
 class ProgramGraphs:
-    """Makes the plan graphs of an episode.
-
-    Args:
-        episode: The episode.
-        declared: What programs call.
-        actor: Its worst case is part of every call's cost.
-        dead: Actions that could not be done; none of them is in a graph.
-    """
+    """Makes the plan graphs of an episode: the actor's worst case is part of every cost, dead actions are left out."""
 
     def __init__(self, episode: Episode, declared: Programs, actor: PlannedActor, dead: Container[Action] = ()) -> None:
         self._episode, self._domain, self._dead = episode, declared, dead

@@ -15,9 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from solvers import PathSolution, Status
-from tape.agents.program_effects import EffectNotes
+from tape.agents.program_effects import REFUSED, EffectNotes, Possible
 from tape.agents.program_graph import ProgramGraphs
-from tape.agents.program_possible import REFUSED, Possible
 from tape.agents.program_requests import ProgramRequest, agreed, furthest, lines_of, wanted
 from tape.approval import PERHAPS_AGAIN
 from tape.choice.graph import PlanGraph

@@ -98,11 +98,7 @@ class TraceRecord:
         return env
 
     def require_same(self, described: Mapping[str, Any], env: Environment, parent: Ledger | None) -> None:
-        """Refuse another agent, model, switch, environment or enclosing budget than the episode was begun with.
-
-        Raises:
-            ResumeError: Names the first that differs.
-        """
+        """Refuse another agent, model, switch, environment or enclosing budget than the episode was begun with."""
         now, then = json.loads(json.dumps(described)), self.started.config
         for name in {**then, **now}:
             if now.get(name) != then.get(name):
@@ -167,11 +163,7 @@ class TraceRecord:
         return event if isinstance(event, LedgerEvent) and event.purpose.startswith(AHEAD) else None
 
     def settled(self, place: int) -> Resources:
-        """What the trace books: of model calls all, those under way at their worst case; of steps what is kept.
-
-        Args:
-            place: How many events are kept.
-        """
+        """What the trace books: all model calls, those under way at their worst case; steps before ``place``."""
         total, under_way = Resources(), dict[str, Resources]()
         for number, event in enumerate(self.events):
             if not isinstance(event, LedgerEvent) or event.what == "refused":

@@ -9,10 +9,9 @@ from dataclasses import replace
 from tape.approval import DECISIONS, Approval, ApprovalRequest
 from tape.approval.forbid import FORBIDDEN, REFUSED_BEFORE
 from tape.errors import ModelError
-from tape.lm.answer_prices import AnswerPrices
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Message, Request, Usage, UsageSource
 from tape.lm.price import UNSPLIT, Split
-from tape.lm.wrapper import WrappedLM
+from tape.lm.wrapper import AnswerPrices, WrappedLM
 from tape.redaction import redacted
 from tape.trace import ApprovalEvent, Event, FinishedEvent, GeneratedEvent
 
@@ -22,12 +21,9 @@ class NotRecordedError(Exception):
 
 
 class ResumedLM(WrappedLM):
-    """Gives the recorded answers, in their order.
+    """Gives the recorded answers, in their order; the model counts tokens and is never asked.
 
-    Args:
-        model: Counts tokens; it is never asked.
-        events: The trace.
-        exact: Every recorded request has to come again; else those between are passed over.
+    With ``exact`` every recorded request has to come again; else those between are passed over.
     """
 
     def __init__(self, model: LanguageModel, events: Sequence[Event], *, exact: bool) -> None:

@@ -98,11 +98,7 @@ class ReflexionAgent(LmAgent[DepsT, AnswerT]):
 
     @classmethod
     def require(cls, config: TapeConfig, env: Environment) -> None:
-        """Also refuse an environment that cannot be begun anew.
-
-        Raises:
-            ConfigError: Its actions reach the world outside.
-        """
+        """Also refuse an environment that cannot be begun anew."""
         super().require(config, env)
         if env.records:
             raise ConfigError(
@@ -181,10 +177,7 @@ async def _trial(episode: Episode, actor: LmActor, length: int) -> tuple[Tried, 
 def futile(tried: Tried, last: str, *, over: bool) -> Iterator[tuple[str, Action]]:
     """The steps of a failed trial that led nowhere: nothing changed, or a state of the trial came back.
 
-    Args:
-        tried: The steps.
-        last: The key of the state at the end.
-        over: Whether the last step has ended the trial in failure; it led nowhere, too.
+    ``last`` is the key of the state at the end. If the last step has ended the trial (``over``), it led nowhere, too.
     """
     known: set[str] = set()
     for place, (state, action) in enumerate(tried, 1):

@@ -48,13 +48,7 @@ PURPOSE = "resumed"
 
 
 class Resumption:
-    """Plays a record again, and then lets the episode go on.
-
-    Args:
-        record: The record.
-        held: The open file of the trace.
-        budget: New caps of some resources; the others stay.
-        on_unfinished: What becomes of a call that was under way.
+    """Plays a record again, and then lets the episode go on; caps without a new ``budget`` stay.
 
     Raises:
         ResumeError: A cap is lower than it was, or it is not the one for want of which the episode ended.
@@ -96,11 +90,7 @@ class Resumption:
         return Deadline(self.caps.get(WALL), used=self.record.seconds)
 
     def require_caught_up(self, result: EpisodeResult) -> None:
-        """Refuse a replay that has ended before its record did; a budget may have ended it.
-
-        Raises:
-            ResumeError: It has.
-        """
+        """Refuse a replay that has ended before its record did; a budget may have ended it."""
         if not self.trace.live and not result.end_state.startswith("budget"):
             raise ResumeError(
                 f"{self.record.path}: played again the episode ends sooner than it was recorded, as {result.end_state} "
@@ -192,11 +182,7 @@ class Resumption:
         return self._lost if self._decision == "assume_done" else None
 
     def require_same(self, recorded: Action, action: Action) -> None:
-        """Refuse an action that is not the recorded one.
-
-        Raises:
-            ResumeError: It is not.
-        """
+        """Refuse an action that is not the recorded one."""
         if recorded != action:
             raise ResumeError(
                 f"{self.record.path}: {recorded} was called, and {action} comes out now: the tools, the settings or "

@@ -19,11 +19,7 @@ from tape.waiting import is_running, one_loop
 
 
 class EpisodeStream(Generic[AnswerT]):
-    """An episode that is played while its events are read; leaving the loop ends it.
-
-    Args:
-        play: Plays the episode, with a listener.
-    """
+    """An episode that is played while its events are read; leaving the loop ends it."""
 
     def __init__(self, play: Callable[[Listener], Coroutine[Any, Any, EpisodeResult[AnswerT]]]) -> None:
         self._play = play

@@ -11,7 +11,6 @@ from tape.agents.lm_agent import LmAgent
 from tape.agents.options import DepsT, Options, TaskOptions, require_bounded, require_known
 from tape.agents.planned import OneRound, Planned, RoundPlanner
 from tape.agents.playing import play_to_end
-from tape.engine.ablations import Ablations
 from tape.engine.act import MAX_RETRIES, LmActor
 from tape.engine.context import RoleContext
 from tape.engine.cost import Costs
@@ -64,7 +63,7 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
 
     name: ClassVar[str] = "tape"
     verifies: ClassVar[bool] = True
-    replaceable: ClassVar[tuple[str, ...]] = ("selector", "cost_model", "merger", "costs")
+    replaceable: ClassVar[tuple[str, ...]] = ("selector", "costs")
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
@@ -74,12 +73,7 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
         scored at most once in an episode. With verification or a replaced part no bound is known.
         """
         switches = config.ablations
-        replaced = any(
-            getattr(switches, name) != field.default
-            for name, field in Ablations.model_fields.items()
-            if name in cls.replaceable
-        )
-        if verifying_method(config) is not None or replaced:
+        if verifying_method(config) is not None or switches.selector != "solver":
             return None
         most = steps if switches.replan_every_step or config.max_replans is None else config.max_replans + 1
         rounds = min(steps, most) if switches.replan else 1
@@ -131,16 +125,8 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
 
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
-        """Refuse prompts without a needed role; plans and actions are not needed if the environment declares them.
-
-        Raises:
-            ConfigError: Names what they lack.
-        """
+        """Refuse prompts without a needed role; plans and actions are not needed if the environment declares them."""
         forced = config.resolved(env.domain).execution == "forced"
-        switches = config.ablations
-        for name in (switches.cost_model, switches.merger):
-            if name != "declared":
-                part(name).require(roles)
         declared = forced and config.proposer == config.scorer == "declared"
         if not declared or config.on_limit == "final_answer":
             super().require_prompts(config, env, roles)
@@ -183,8 +169,6 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
     def planner(self, episode: Episode, actor: PlannedActor) -> Planner:
         """The planning half of algorithm 1, with this agent's roles; ablations put others in their place."""
         switches, solver = self.config.ablations, self.solver(episode)
-        if switches.merger != "declared":
-            episode.merger = part(switches.merger).of(episode)
         roles = PlannerRoles(
             proposer=self.proposer(episode),
             world_model=self.world_model(episode),
@@ -192,7 +176,7 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
             actor=actor,
             solver=solver,
             selector=solver if switches.selector == "solver" else part(switches.selector).of(episode),
-            costs=Costs(episode) if switches.cost_model == "declared" else part(switches.cost_model).of(episode),
+            costs=Costs(episode),
         )
         if self.config.costs == "expected":
             return ExpectedPlanner(episode, replace(roles, costs=ExpectedCosts(episode)))

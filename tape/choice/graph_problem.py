@@ -40,7 +40,7 @@ class Edge:
         confidence: Probability that the world model gives its prediction; 1 once it was observed.
         certified: It was observed.
         contradicted: It was ruled out, for instance because another outcome was observed.
-        cost: Resources of taking it: the worst case, the mean (``costs="expected"``) or a prediction (``costs="lm"``).
+        cost: Resources of taking it: the worst case, or the mean (``costs="expected"``).
         reward: What taking it earns, with the objectives "visit" and "save".
         chance: Probability that its action leads there, with the objective "expect".
     """

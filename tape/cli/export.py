@@ -19,7 +19,7 @@ def main(argv: Sequence[str]) -> int:
         if given[name] is not None:
             raise ConfigError(f"{name} means nothing to --to {args.to}: leave it out")
     from tape.adapters import inspect_log, otlp
-    from tape.adapters.finished import open_run
+    from tape.adapters.operations import open_run
 
     if args.endpoint is not None:
         otlp.endpoint_of(args.endpoint)

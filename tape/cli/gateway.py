@@ -111,7 +111,7 @@ def _watch(gateway: Gateway, watching: ExitStack) -> None:
         gateway.watchers.append(audit)
         gateway.gates.append(audit.gate)
     if any(os.environ.get(name) for name in SPANS_TO):
-        from tape.adapters.gateway_spans import exported
+        from tape.adapters.otlp import exported
 
         gateway.watchers += watching.enter_context(exported())
 

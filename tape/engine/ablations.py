@@ -14,8 +14,7 @@ MOST = 10**9
 class Ablations(BaseModel):
     """Switches that no user needs: studies take parts of the agent away with them, or put others in their place.
 
-    ``selector``, ``cost_model`` and ``merger`` take a class, ``module:Class``, whose ``of(episode)`` makes the part;
-    ``experiments/ablations`` has one for each.
+    ``selector`` takes a class, ``module:Class``, whose ``of(episode)`` makes the part, as in ``experiments/ablations``.
 
     Examples:
         >>> from tape import Ablations, TapeConfig
@@ -63,14 +62,6 @@ class Ablations(BaseModel):
     cautious: bool = Field(default=True, description="prefer a path of confident predictions that reaches a goal")
     discount: float = Field(default=1.0, gt=0, le=1, description="in (0, 1], of rewards for each move")
     selector: str = Field(default="solver", description="who selects on the plan graph, in the solver's place")
-    cost_model: str = Field(
-        default="declared",
-        description="what predicts the costs that plans count with; every step must still fit at its declared worst "
-        "case",
-    )
-    merger: str = Field(
-        default="declared", description="what merges states beyond those of equal keys, as the paper's abstraction does"
-    )
     reselect: bool = Field(
         default=True,
         description="select the rest of the path anew on the same graph where a step has used less than its worst case",
@@ -107,8 +98,7 @@ PAPER = Ablations(
 )
 """TAPE of the paper (algorithm 1): every addition of this engine is off. With the additions it is called TAPE+.
 
-Costs, goal test and projection stay declared. In the paper the model does these as well (``cost_model``, ``goal_test``,
-``merger``).
+Costs, goal test and projection stay declared. In the paper the model does these as well.
 """
 
 

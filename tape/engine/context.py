@@ -8,8 +8,8 @@ from tape.budget import Budget, Ledger
 from tape.budget.deadline import Deadline
 from tape.errors import InvalidOutputError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import LanguageModel, Message
-from tape.protocols import Domain, Environment, State
+from tape.lm.base import LanguageModel
+from tape.protocols import Domain, Environment
 from tape.protocols.prompt_format import PromptFormat
 from tape.trace import MalformedEvent, TraceWriter
 
@@ -37,12 +37,6 @@ class RoleContext:
         self.malformed += 1
         shown = text if error is None else f"{text} [{error}]"
         self.trace.write(MalformedEvent(role=role, text=shown[:400]))
-
-    def ask(self, state: State, question: str) -> tuple[Message, ...]:
-        """Ask a question of the engine's own about a state; the prompt format must support ``ask``."""
-        asking = self.prompt_format.ask
-        assert asking is not None
-        return asking(state, question)
 
 
 def unplayed(env: Environment, model: LanguageModel) -> RoleContext:

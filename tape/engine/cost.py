@@ -9,7 +9,6 @@ from typing import ClassVar
 from tape.budget import Budget, Ledger, Resources, in_units
 from tape.choice.graph import PlanGraph
 from tape.choice.graph_problem import Edge
-from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.project import LmProjector
 from tape.lm.price import FREE
@@ -33,19 +32,6 @@ class Costs:
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
-
-    @classmethod
-    def require(cls, roles: RoleContext) -> None:
-        """Refuse a model or a domain for which these costs are not; called before anything is spent.
-
-        Raises:
-            ConfigError: Names what is missing.
-        """
-
-    @classmethod
-    def of(cls, episode: Episode) -> Costs:
-        """The costs of an episode."""
-        return cls(episode)
 
     async def price(self, graph: PlanGraph) -> None:
         """Replace the worst cases of actions on a graph; model calls keep theirs.
@@ -99,7 +85,7 @@ class CallCosts:
         """The worst case of reading the observation after an action."""
         if not self._are_paid():
             return Resources()
-        return self._projector.worst_case(state, action) + self._episode.merger.worst_case(state)
+        return self._projector.worst_case(state, action)
 
     def _are_paid(self) -> bool:
         """Whether a cap limits model calls; else their tokens need not be counted."""

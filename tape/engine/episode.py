@@ -15,13 +15,13 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.context import RoleContext
 from tape.engine.in_turn import InTurn
-from tape.engine.project import LmProjector, Merger
+from tape.engine.project import LmProjector
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, error_text
 from tape.protocols import Action, Environment, Observation, State, WorldModel
-from tape.protocols.copies import DryRuns
 from tape.protocols.hooks import NO_HOOKS, EpisodeHooks
 from tape.protocols.method import counters
+from tape.protocols.parts import DryRuns
 from tape.protocols.result import EpisodeResult, judged_wrong
 from tape.redaction import redacted
 from tape.seeds import derive
@@ -91,7 +91,6 @@ class Episode:
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled during the episode.
-        merger: Says which states are one node of the plan graph.
         dry_run: Makes actions on copies; only with ``world_model="copy"``.
         at_once: What runs before its turn.
         notes: What the agent knows of effects before they are made (:mod:`tape.approval`).
@@ -121,11 +120,10 @@ class Episode:
 
     def __post_init__(self) -> None:
         self.result.method = counters(self.config)
-        self.merger = Merger(self.env.domain)
 
     def key(self, state: State) -> str:
-        """The key of a state's node in plan graphs: the declared key, or that of a node it was merged with."""
-        return self.merger.key(state)
+        """The key of a state's node in plan graphs."""
+        return self.env.domain.key(state)
 
     def is_no_op(self, action: Action) -> bool:
         """Whether the environment knows that an action changes nothing here; it is then neither planned nor done."""

@@ -151,7 +151,6 @@ class Executor:
             return None
         if edge.target == UNKNOWN:
             return "probed"
-        await episode.merger.merge([step.after], edge.target)
         # Verification replaces the environment's mismatch test.
         if episode.key(step.after) != edge.target and (
             self._watch.verifies or not harmless(episode, path, step.before, edge, rest)

@@ -174,7 +174,6 @@ class Planner:
     async def _build_graph(self, plans: Sequence[Plan]) -> PlanGraph:
         """Build the graph of some plans from the current state."""
         episode, state = self._episode, self._episode.state
-        await episode.merger.merge([state])
         graph = PlanGraph(episode.key, episode.env.domain.render)
         graph.add_state(state)
         await self._grow(graph, [(state, plan) for plan in plans])
@@ -190,8 +189,6 @@ class Planner:
         if tries and domain.outcomes is not None:
             items = each_variant(domain.outcomes, items)  # what a variant leads to is seen on a copy
         rollouts = await roll_out(world, domain, items)
-        reached = [state for rollout in rollouts for state in rollout.states]
-        await episode.merger.merge([*map(domain.hooks.plain, [*(state for state, _ in items), *reached])])
         for start, plans in fold(graph, domain, rollouts, variants=not tries).values():
             await weigh_assumptions(graph, domain.hooks, self._weigher, start, plans)
         if domain.deterministic:

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tape.budget import Resources
 from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
 from tape.lm.base import weighs
-from tape.protocols import Action, Domain, State
+from tape.protocols import Action, State
 
 ROLE = "project"
-
-
-class Merger:
-    """f: which states are one node of the plan graph; here those of equal keys."""
-
-    def __init__(self, domain: Domain) -> None:
-        self._domain = domain
-
-    @classmethod
-    def require(cls, roles: RoleContext) -> None:
-        """Refuse a model or a domain for which this merger is not; called before anything is spent.
-
-        Raises:
-            ConfigError: Names what is missing.
-        """
-
-    def key(self, state: State) -> str:
-        """The key of a state's node."""
-        return self._domain.key(state)
-
-    async def merge(self, states: Sequence[State], expected: str | None = None) -> None:
-        """Decide which nodes new states belong to; ``expected`` is the key of the predicted node."""
-
-    def worst_case(self, state: State) -> Resources:
-        """The most that merging the next states can use."""
-        del state
-        return Resources()
 
 
 class LmProjector:

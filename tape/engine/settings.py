@@ -157,13 +157,13 @@ class TapeConfig(BaseModel):
         mine = self.ablations
         tools = domain.outcomes is not None and domain.progress is None
         independent = domain.outcomes is not None or domain.hooks.unseen
-        plain = (self.world_model, mine.selector, self.costs, mine.cost_model, self.proposer, self.scorer)
+        plain = (self.world_model, mine.selector, self.costs, self.proposer, self.scorer)
         agree = domain.programs is not None and not self.methods and self.execution in (None, "forced")
-        agree = agree and plain == ("lm", "solver", "declared", "declared", "lm", "lm")
+        agree = agree and plain == ("lm", "solver", "declared", "lm", "lm")
         if mine.score == "agreement" and not agree:
             raise ConfigError(
                 "score='agreement' compares programs: use it with tools, and with the defaults of "
-                "world_model, selector, costs, cost_model, proposer, scorer and execution"
+                "world_model, selector, costs, proposer, scorer and execution"
             )
         ablations = {
             "score": mine.score or ("agreement" if agree else "ends"),
@@ -222,21 +222,14 @@ class TapeConfig(BaseModel):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> TapeConfig:
-        predicted = self.costs != "declared" or self.ablations.cost_model != "declared"
-        if self.parallel > 1 and predicted:
-            raise ValueError(
-                "parallel pays for actions before their turn at their worst, so it needs costs='declared' and no "
-                "cost_model"
-            )
+        if self.parallel > 1 and self.costs != "declared":
+            raise ValueError("parallel pays for actions before their turn at their worst, so it needs costs='declared'")
         if self.parallel > 1 and self.execution == "free":
             raise ValueError("parallel begins planned actions before their turn, so it contradicts execution='free'")
         if self.scorer == "declared" and self.ablations.goal_test == "lm":
             raise ValueError("goal_test='lm' uses the model's score, so it contradicts scorer='declared'")
-        if self.costs == "expected" and (self.ablations.selector, self.ablations.cost_model) != ("solver", "declared"):
-            raise ValueError(
-                "costs='expected' weighs the solver's paths by means, so no selector and no cost_model may "
-                "take their place"
-            )
+        if self.costs == "expected" and self.ablations.selector != "solver":
+            raise ValueError("costs='expected' weighs the solver's paths by means, so no selector may take its place")
         for name in self.methods:
             method(name).check(self)
         return self

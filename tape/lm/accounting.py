@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, replace
 from functools import partial
 from math import isfinite
 from typing import Any, TypeVar
 
-from tape.budget import Ledger, Reservation, Resources
+from tape.budget import Broken, Ledger, Reservation, Resources, unknown
 from tape.budget.deadline import Deadline
 from tape.errors import BudgetExceededError
 from tape.lm.base import (
@@ -30,7 +30,6 @@ from tape.lm.base import (
     worst_case,
     worst_case_of_scoring,
 )
-from tape.lm.payment import Payment
 from tape.lm.price import UNSPLIT, Marks, cost_of
 from tape.lm.reading import Reading
 from tape.lm.wrapper import WrappedLM, require_all
@@ -81,11 +80,7 @@ class AccountedLM(WrappedLM):
         return reading.worst_case(self._model)
 
     def keep_back(self, request: Request) -> Reservation:
-        """Reserve a request's worst case for a later :meth:`generate`.
-
-        Raises:
-            BudgetExceededError: It does not fit.
-        """
+        """Reserve a request's worst case for a later :meth:`generate`."""
         return self._reserve([request.role], self.worst_case(request))
 
     async def generate(self, requests: Sequence[Request], kept_back: Reservation | None = None) -> list[Completion]:
@@ -247,3 +242,66 @@ def _generated(request: Request, answer: Any, usage: Usage, writes: Marks) -> Ge
 
 def _purpose(roles: list[str]) -> str:
     return "lm:" + ",".join(roles)
+
+
+class Payment:
+    """The reservations of one batch of requests, settled together."""
+
+    def __init__(self, first: Reservation, bounds: Sequence[Resources]) -> None:
+        self._reservations = [first]
+        self._declared = list(bounds)
+        self._open = True
+
+    def add(self, index: int, reserve: Callable[[], Reservation]) -> bool:
+        """Reserve more for one request; False where the payment is settled already."""
+        if not self._open:
+            return False
+        reservation = reserve()
+        self._reservations.append(reservation)
+        self._declared[index] = self._declared[index] + reservation.worst_case
+        return True
+
+    def lacks(self, index: int, cost: Resources) -> Resources:
+        """The part of a request's known cost that is not reserved."""
+        declared = self._declared[index]
+        return Resources({kind: max(0, (cost[kind] or 0) - (declared[kind] or 0)) for kind in cost})
+
+    def settle(self, costs: Sequence[Resources], paid: Resources, unproven: Resources) -> tuple[Broken, ...]:
+        """Book what was used.
+
+        Returns:
+            The costs above their declared bounds, request by request.
+        """
+        self._open = False
+        first, *further = self._reservations
+        used, used_further = _spread(sum(costs, Resources()), further)
+        spent, spent_further = _spread(paid, further)
+        for reservation, part, paid_part in zip(further, used_further, spent_further, strict=True):
+            reservation.settle(part, paid_part)
+        return first.settle(used, spent, list(zip(self._declared, costs, strict=True)), unproven)
+
+    def fail(self, *, metered: bool) -> Resources:
+        """Close after a failure: the cost of a metered call is unknown, so all is booked; otherwise all is released."""
+        self._open = False
+        for reservation in self._reservations:
+            if metered:
+                reservation.settle(unknown(reservation.worst_case))
+            else:
+                reservation.release()
+        return sum((reservation.worst_case for reservation in self._reservations), Resources())
+
+
+def _spread(amount: Resources, reservations: Iterable[Reservation]) -> tuple[Resources, list[Resources]]:
+    """Fill reservations one after the other.
+
+    Returns:
+        What is left, and what went into each. An unknown amount is unknown in all of them.
+    """
+    left, parts = dict(amount), []
+    for reservation in reservations:
+        part: dict[str, int | None] = {}
+        for kind, count in left.items():
+            part[kind] = None if count is None else min(count, reservation.worst_case[kind] or 0)
+        left = {kind: None if count is None else count - (part[kind] or 0) for kind, count in left.items()}
+        parts.append(Resources(part))
+    return Resources(left), parts

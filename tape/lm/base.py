@@ -316,7 +316,7 @@ def is_remote(model: LanguageModel) -> bool:
 def is_continuous(model: LanguageModel) -> bool:
     """Whether what is asked while it decodes something else joins that; it has a true attribute ``continuous`` then.
 
-    Its calls may overlap, as coroutines of one event loop (:mod:`tape.lm.batch_scheduler`).
+    Its calls may overlap, as coroutines of one event loop (:mod:`tape.lm.batching`).
     """
     return bool(getattr(model, "continuous", False))
 

@@ -45,15 +45,7 @@ def sizes(prompt_format: str | None = None) -> tuple[str, ...]:
 
 
 class Card(BaseModel):
-    """The machine-readable part of a checkpoint's model card, as far as it is read here; all of it is kept.
-
-    Attributes:
-        name: For instance ``bundled:mini``.
-        parameters: How many.
-        about: What it plays.
-        prompt_format: In which its prompts are written.
-        architecture: Its ``steps`` of training, among others.
-    """
+    """The machine-readable part of a checkpoint's model card, as far as it is read here; all of it is kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -86,11 +78,6 @@ def card(size: str) -> dict[str, Any]:
 def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> LanguageModel:
     """Open a checkpoint folder of a bundled family, shipped or freshly trained.
 
-    Args:
-        folder: Weights, configuration, and the tokenizer if it is not the Sokoban family's.
-        name: The string it is opened with.
-        prompt_format: In which its prompts are written.
-
     Raises:
         ModelError: The folder does not hold such a checkpoint.
         MissingExtraError: The packages of the extra ``local`` are not installed.
@@ -99,9 +86,8 @@ def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> Lang
     import torch
 
     from tape.lm.decoding import LocalLM
-    from tape.lm.llama import Llama
+    from tape.lm.llama import Llama, WordTokenizer
     from tape.lm.outlines_engine import plain_compiler
-    from tape.lm.word_tokenizer import WordTokenizer
 
     weights = folder / "model.safetensors"
     if not weights.is_file():

@@ -106,11 +106,7 @@ class CachedLM(WrappedLM):
             )
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answer requests; only those not in the cache reach the model.
-
-        Raises:
-            BatchError: A hosted model did not answer some of them; holds the answers to the others.
-        """
+        """Answer requests; only those not in the cache reach the model."""
         return await self._through("", Completion, _cached, self._model.generate, requests)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:

@@ -1,11 +1,11 @@
-"""From chat messages to the text of a prompt, by the template that a model brings."""
+"""From chat messages to the text of a prompt, by the template that a model brings; and tokenizers of its answers."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from copy import deepcopy
 from typing import Any, TypeAlias
 
 from tape.errors import ModelError
@@ -27,9 +27,6 @@ def control_texts(added: Iterable[tuple[str, bool]]) -> list[str]:
 
     Some models do not declare the tokens of their turns as special (DeepSeek's), so every added token is taken that is
     no plain word.
-
-    Args:
-        added: Text of each added token, and whether it is special.
     """
     return [text for text, special in added if special or not text.replace(" ", "").isalnum()]
 
@@ -63,11 +60,7 @@ class ChatTemplate:
         self.text([Message("user", "question")])
 
     def text(self, messages: Sequence[Message]) -> str:
-        """The prompt that messages come to.
-
-        Raises:
-            ModelError: The template fails on them.
-        """
+        """The prompt that messages come to."""
         turns = [{"role": message.role, "content": self._harmless(message.content)} for message in messages]
         try:
             text = self._render(_merged(turns) if self.merges else turns, NO_THOUGHT)
@@ -99,51 +92,52 @@ def _merged(turns: Sequence[Turn]) -> list[Turn]:
     return others
 
 
-def jinja_render(source: str, tokens: Mapping[str, str]) -> Render:
-    """What renders a template as transformers does.
+def without_prefix(definition: str) -> str:
+    """The same tokenizer, neither adding a space before a text nor taking one away."""
+    content = json.loads(definition)
+    for part in ("normalizer", "pre_tokenizer", "decoder"):
+        if content.get(part) is not None:
+            content[part] = _without(content[part])
+    return json.dumps(content, ensure_ascii=False)
+
+
+def exact(tokenizer: Any) -> Any:
+    """A tokenizer of transformers that writes the very text that it is given, wherever it stands.
+
+    One in the style of Llama 2 (SentencePiece) puts a space before a text and takes one away from what it decodes. That
+    is right for whole documents. An answer goes on after a prompt: the space that it adds makes every option another
+    text than the constraint admits, and the one that it takes away makes ``" U"`` into ``"U"``.
 
     Args:
-        source: The template.
-        tokens: Texts of special tokens by name, as ``bos_token``.
-
-    Raises:
-        ModelError: It is no template.
+        tokenizer: Itself where it does so already, and where it is no fast one, by the tokenizers library.
     """
-    import jinja2
-    from jinja2.ext import Extension, loopcontrols
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return tokenizer
+    given = backend.to_str()
+    changed = without_prefix(given)
+    same = json.loads(changed) == json.loads(given) and not tokenizer.clean_up_tokenization_spaces
+    if same and not tokenizer.chat_template:
+        return tokenizer
+    result = deepcopy(tokenizer)
+    result.split_special_tokens = True  # an answer's "<filename>" is text
+    result.clean_up_tokenization_spaces = False  # it takes the space before a full stop away, for one
+    result._tokenizer = type(backend).from_str(changed)  # there is no public way to replace it
+    return result
 
-    class Generation(Extension):
-        """``{% generation %}``, by which training finds the answers: its body, as it is."""
 
-        tags = {"generation"}  # noqa: RUF012
-
-        def parse(self, parser: Any) -> Any:
-            line = next(parser.stream).lineno
-            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-            return jinja2.nodes.Scope(body, lineno=line)
-
-    def refuse(message: str) -> None:
-        raise jinja2.TemplateError(message)
-
-    def to_json(value: object, **options: Any) -> str:
-        return json.dumps(value, **{"ensure_ascii": False, **options})
-
-    def now(form: str) -> str:
-        return datetime.now().strftime(form)
-
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
-    )
-    environment.filters["tojson"] = to_json
-    environment.globals.update(raise_exception=refuse, strftime_now=now)
-    try:
-        template = environment.from_string(source)
-    except jinja2.TemplateError as error:
-        raise ModelError(f"the chat template cannot be read: {error}") from error
-
-    def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
-        given = {"messages": turns, "tools": None, "documents": None, "add_generation_prompt": True}
-        return template.render(**given, **tokens, **switches)
-
-    return render
+def _without(part: dict[str, Any]) -> dict[str, Any] | None:
+    """A normalizer, pre-tokenizer or decoder without what concerns the beginning of a text; None: nothing is left."""
+    for inner in ("normalizers", "pretokenizers", "decoders"):
+        if inner in part:
+            kept = [piece for piece in map(_without, part[inner]) if piece is not None]
+            return {**part, inner: kept} if kept else None
+    match part:
+        case {"type": "Prepend"} | {"type": "Strip", "content": " "}:
+            return None
+        case {"type": "Metaspace"}:
+            return {**part, "prepend_scheme": "never"}
+        case {"type": "ByteLevel", "add_prefix_space": True}:
+            return {**part, "add_prefix_space": False}
+        case _:
+            return part

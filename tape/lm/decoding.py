@@ -12,18 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import torch
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Completion, OneOf, Request, Usage
-from tape.lm.beam_search import BeamSearch
 from tape.lm.constraints import is_optional
-from tape.lm.network import Cache, Network
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
 from tape.lm.price import FREE, TokenPrice
-from tape.lm.samples import Sample, Written, draw, new_sample
+from tape.lm.samples import BeamSearch, Sample, Written, draw, new_sample
 from tape.lm.tree_decoding import DecodingJob, OptionsJob, SampleJob, SearchJob, TreeDecoder
 from tape.waiting import interruptible
 
@@ -35,6 +33,41 @@ PAIRS = 1 << 16
 
 _Scored: TypeAlias = list[tuple[list[int], list[list[int]]]]
 """Tokens of a prompt, and of each of its options."""
+
+
+class Network(Protocol):
+    """A causal language model's forward pass."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where its inputs must be."""
+
+    @property
+    def window(self) -> int:
+        """Most tokens of a sequence."""
+
+    def new_cache(self) -> Any:
+        """An empty cache of what is read.
+
+        Its ``batch_select_indices`` keeps only some rows, (kept,) of int64; one that comes twice is copied.
+        """
+
+    def forward(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any, keep: int
+    ) -> torch.Tensor:
+        """Logits of the last positions, (rows, keep, vocabulary).
+
+        Args:
+            ids: New tokens, (rows, length).
+            mask: 1 for a token, 0 for padding, over all tokens so far, (rows, cached + length).
+            positions: Of the new tokens, from 0, (rows, length).
+            cache: What was read before; it grows by the new tokens. None: nothing was, nothing is kept.
+            keep: For how many positions, from the end.
+
+        Raises:
+            RuntimeError: It failed, for instance for want of memory.
+            IndexError: A token is outside the vocabulary.
+        """
 
 
 class LocalLM:
@@ -53,7 +86,7 @@ class LocalLM:
 
     def __init__(
         self,
-        network: Network[Any],
+        network: Network,
         tokenizer: Tokenizer,
         compiler: ConstraintCompiler,
         *,
@@ -93,12 +126,7 @@ class LocalLM:
         return len(self._encode(request))
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answer requests in one or more batches of fixed order.
-
-        Raises:
-            ModelError: A prompt is longer than the model's window, or the forward pass failed.
-            ConstraintError: A constraint cannot be met by the tokenizer.
-        """
+        """Answer requests in one or more batches of fixed order."""
         prompts = [self._encode(request) for request in requests]
         for prompt in prompts:
             self._check_window(len(prompt))
@@ -236,7 +264,7 @@ class LocalLM:
             logits = self._forward(step[:, None], mask, positions, cache)[:, -1]
 
     def _forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Cache | None, keep: int = 1
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any, keep: int = 1
     ) -> torch.Tensor:
         """Logits of the last positions, (rows, keep, vocabulary), float32."""
         try:
@@ -256,11 +284,7 @@ class LocalLM:
         return 1 if _single(options) else sum(len(option) + 1 for option in options)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Probability of each option of a :class:`OneOf`, by a forward pass over prompt and option.
-
-        Raises:
-            ConstraintError: A request has no choice, or an option cannot be written.
-        """
+        """Probability of each option of a :class:`OneOf`, by a forward pass over prompt and option."""
         scored: _Scored = []
         for request in requests:
             options = self._options(request)

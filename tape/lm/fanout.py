@@ -178,11 +178,7 @@ def listed_price(name: str) -> TokenPrice | None:
 
 
 def fan_out(agents: object, caps: Mapping[str, int], price: Prices) -> FanOut:
-    """The answer for caps in counts and prices from anywhere; see :func:`plan_fanout`.
-
-    Raises:
-        ConfigError: See there.
-    """
+    """The answer for caps in counts and prices from anywhere; see :func:`plan_fanout`."""
     priced = [_priced(agent, f"agents: field {place}", caps, price) for place, agent in enumerate(_read(agents))]
     values = whole([worth for item in priced for worth in item.worths])
     if max(values) > _LARGEST_VALUE:

@@ -18,9 +18,7 @@ from unittest.mock import patch
 
 from tape.errors import ModelError
 from tape.files import cache_folder
-from tape.lm.weight_files import check_gguf
 from tape.plugins import LOCAL, require_extra
-from tape.reading import read_json, read_text
 
 if TYPE_CHECKING:
     from tape.lm.base import LanguageModel
@@ -34,6 +32,9 @@ LAYOUT = 1
 ENDS = ("eos", "eot", "eom")
 """Tokens that end an answer, as a file's metadata call them."""
 
+MOST_READS = 4_000_000
+"""Most values of a file's header, a text counts as two. A vocabulary of 260,000 tokens has 1.3 million of them."""
+
 LARGE = 2_000_000_000
 """From this many parameters on the numbers are kept as bfloat16: half the disk and memory."""
 
@@ -44,10 +45,6 @@ def open_gguf(argument: str) -> LanguageModel:
     Args:
         argument: The file; behind a ``#`` a folder with a tokenizer of transformers, where the file's own is missing
             or cannot be read.
-
-    Raises:
-        ModelError: There is no such file, it cannot be read, or it lacks what chat prompts need; names what to do.
-        MissingExtraError: The packages of the extra ``gguf`` are not installed.
     """
     path, _, tokenizer = argument.partition("#")
     if not path:
@@ -56,84 +53,36 @@ def open_gguf(argument: str) -> LanguageModel:
 
 
 def load_gguf(path: Path, name: str, tokenizer: Path | None = None) -> LanguageModel:
-    """Open a GGUF file under a name.
-
-    Args:
-        path: The file.
-        name: The string that it is opened with.
-        tokenizer: A folder with a tokenizer in place of the file's own.
-
-    Raises:
-        ModelError: As for :func:`open_gguf`.
-        MissingExtraError: The packages of the extra ``gguf`` are not installed.
-    """
+    """Open a GGUF file under a name."""
     require_extra("gguf", *LOCAL, what=name)
-    check_gguf(path)
+    digest = _digest(path)
     if tokenizer is not None and not tokenizer.is_dir():
         raise ModelError(f"{name}: {tokenizer} is no folder; behind the # stands one with a tokenizer.json")
     from tape.lm.hf import digest_of, load_checkpoint
 
-    digest = file_digest(path)
     kept = cache_folder("gguf") / f"{digest}-{LAYOUT}"
     weights = _kept(kept / "weights", name, lambda folder: _convert_weights(path, folder))
     words = tokenizer or _kept(kept / "tokenizer", name, lambda folder: _convert_tokenizer(path, folder))
     identity = f"{name.partition('#')[0]}@{digest}" + (f"#{digest_of(words)}" if tokenizer else "")
-    if tokenizer is None and is_plain(weights):
-        return _load_plain(weights, words, name, identity)
     return load_checkpoint(weights, words, name=name, identity=identity, offline=True)
 
 
-def is_plain(weights: Path) -> bool:
-    """Whether a checkpoint is the one architecture that is played without transformers, which takes seconds to load."""
-    from tape.lm.llama import FIXED
-
-    config = read_json(weights / "config.json", dict[str, Any], error=ModelError)
-    ends = read_json(weights / "generation_config.json", dict[str, Any], error=ModelError).get("eos_token_id")
-    rope = config.get("rope_parameters") or {}
-    return (
-        all(config.get(key) == value for key, value in FIXED.items())
-        and rope.get("rope_type") == "default"
-        and config.get("dtype") == "float32"
-        and len(ends or ()) == 1
-    )
-
-
-def _load_plain(weights: Path, words: Path, name: str, identity: str) -> LanguageModel:
-    """Open a converted plain Llama without transformers."""
-    from llguidance import LLTokenizer
-
-    from tape.lm.chat import ChatLM
-    from tape.lm.chat_template import ChatTemplate, jinja_render
-    from tape.lm.exact_tokenizer import FileTokenizer
-    from tape.lm.hf import check_window, without_template
-    from tape.lm.llama import Llama
-    from tape.lm.outlines_engine import ConstraintCompiler
-
-    template = words / "chat_template.jinja"
-    if not template.is_file():
-        raise without_template(name)
-    tokenizer = FileTokenizer(words)
-    network = Llama(weights, grouped=True)
-    check_window(network.window, name)
-    return ChatLM(
-        network,
-        tokenizer,
-        ConstraintCompiler(tokenizer, lambda: LLTokenizer(tokenizer.definition, eos_token=tokenizer.eos_token_id)),
-        name=name,
-        identity=identity,
-        prompt_format="chat",
-        trees=True,
-        template=ChatTemplate(
-            jinja_render(read_text(template, error=ModelError), tokenizer.special), name, tokenizer.control
-        ),
-        read=tokenizer.read,
-    )
-
-
-def file_digest(path: Path) -> str:
-    """A hash of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+def _digest(path: Path) -> str:
+    """A hash of a file's content, which must be that of a GGUF file by its first bytes."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for, and a device may never end
+        raise ModelError(f"{path} is no file; name a file of weights")
+    try:
+        with path.open("rb") as file:
+            if (magic := file.read(4)) != b"GGUF":
+                raise ModelError(
+                    f"{path} is no GGUF file (it begins with {magic!r}); a folder of transformers is hf:FOLDER"
+                )
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise ModelError(
+            f"cannot read the model file {path}: {error.strerror or error}; name a file that is one"
+        ) from error
 
 
 def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
@@ -172,9 +121,8 @@ def _convert_weights(path: Path, folder: Path) -> None:
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, GenerationConfig
 
-    with _quietly_and_once():
+    with _quietly_and_once(path) as reader:
         try:
-            fields = _fields(path)
             model, loaded = AutoModelForCausalLM.from_pretrained(
                 path.parent,
                 gguf_file=path.name,
@@ -202,7 +150,8 @@ def _convert_weights(path: Path, folder: Path) -> None:
     config.architectures = [type(model).__name__]
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
     config.save_pretrained(folder)
-    ends = [int(fields[key]) for end in ENDS if (key := f"tokenizer.ggml.{end}_token_id") in fields]
+    fields = [reader.fields.get(f"tokenizer.ggml.{end}_token_id") for end in ENDS]
+    ends = [int(field.contents()) for field in fields if field is not None]
     GenerationConfig(eos_token_id=list(dict.fromkeys(ends)) or None).save_pretrained(folder)
 
 
@@ -210,7 +159,7 @@ def _convert_tokenizer(path: Path, folder: Path) -> None:
     """Save a file's tokenizer, its chat template included."""
     from transformers import AutoTokenizer
 
-    with _quietly_and_once():
+    with _quietly_and_once(path):
         try:
             tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, local_files_only=True)
         except Exception as error:  # the readers raise what they like
@@ -229,18 +178,40 @@ def _dequantized() -> dict[str, Any]:
     return {} if config is None else {"quantization_config": config(dequantize=True)}
 
 
-def _fields(path: Path) -> dict[str, Any]:
-    """The end tokens of a file, by the names of its metadata."""
-    import gguf
+def bounded_reader(path: str) -> Any:
+    """The reader of gguf, with every count and length held against the file: a header may declare any.
 
-    reader = gguf.GGUFReader(str(path))
-    wanted = [key for key in reader.fields if key.endswith("_token_id")]
-    return {key: reader.fields[key].contents() for key in wanted}
+    Raises:
+        ModelError: It declares more than the file has, or the file is none; names the byte where one is to blame.
+    """
+    from gguf.gguf_reader import GGUFReader
+    from numpy import dtype as kind_of
+
+    class Bounded(GGUFReader):  # type: ignore[misc]  # the package has no types
+        reads = 0
+
+        def _get(self, offset: int, dtype: Any, count: int = 1, override_order: Any = None) -> Any:
+            self.reads += 1
+            if self.reads > MOST_READS:
+                raise ValueError(f"it has more than {MOST_READS} values, which is the most that is read")
+            if offset + (size := kind_of(dtype).itemsize * int(count)) > len(self.data):
+                raise ValueError(f"byte {offset}: it declares {size} bytes, and the file has {len(self.data)}")
+            return super()._get(offset, dtype, count, override_order)
+
+    try:
+        reader = Bounded(path)
+        tensors = len(reader.tensors)
+        for key, field in reader.fields.items():
+            if key.endswith(".block_count") and field.contents() > tensors:  # so many would be made
+                raise ValueError(f"a model of {field.contents()} layers is not made of {tensors} tensors")
+    except Exception as error:  # the reader raises what it likes, of lists that are nested too deep too
+        raise ModelError(f"{path}: {error}; the file is damaged or no model, fetch it again") from error
+    return reader
 
 
 @contextmanager
-def _quietly_and_once() -> Iterator[None]:
-    """Read a file once, and show no bars.
+def _quietly_and_once(path: Path) -> Iterator[Any]:
+    """Read a file once, and show no bars; gives its reader.
 
     transformers (5.23) parses a file's metadata, some hundred thousand texts, four times, and makes the table of tensor
     names anew for each of some 400 modules: of 20 s that is 15.
@@ -251,7 +222,7 @@ def _quietly_and_once() -> Iterator[None]:
     from tape.lm.hf import without_bars
 
     with without_bars(), ExitStack() as stack:
-        for module, name in ((gguf, "GGUFReader"), (gguf, "get_tensor_name_map")):
-            stack.enter_context(patch.object(module, name, lru_cache(maxsize=2)(getattr(module, name))))
+        for name, made in (("GGUFReader", bounded_reader), ("get_tensor_name_map", gguf.get_tensor_name_map)):
+            stack.enter_context(patch.object(gguf, name, lru_cache(maxsize=2)(made)))
         stack.enter_context(patch.object(reading, "tqdm", lambda items, **_: items))
-        yield
+        yield gguf.GGUFReader(str(path))

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from tape.errors import ModelError
 from tape.lm.base import LanguageModel
-from tape.lm.weight_files import check_safetensors
 from tape.plugins import LOCAL, require_extra
 from tape.reading import read_json
 
 if TYPE_CHECKING:
     import torch
+
+
+SHORTEST = 2048
+"""Tokens that chat prompts are written for; a model must read as many."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,7 @@ class _Recipe:
 
 
 def trained_on(recipe: Path) -> str:
-    """The prompt format that a recipe names.
-
-    Raises:
-        ModelError: It cannot be read.
-    """
+    """The prompt format that a recipe names."""
     return read_json(recipe, _Recipe, error=ModelError).prompt_format
 
 
@@ -73,17 +72,12 @@ def load_checkpoint(
         name: The string it is opened with.
         identity: Changes whenever the files do; of a model id, what the hub calls its revision is added.
         offline: Whether the hub must not be asked.
-
-    Raises:
-        ModelError: It cannot be loaded.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from tape.lm.transformers_lm import TransformersLM
 
-    for file in sorted(weights.glob("*.safetensors")) if weights.is_dir() else ():
-        check_safetensors(file)
     try:
         with without_bars():
             words = AutoTokenizer.from_pretrained(str(tokenizer), local_files_only=offline)
@@ -91,13 +85,20 @@ def load_checkpoint(
     except Exception as error:  # the readers raise what they like, of JSON that is nested too deep too
         raise ModelError(f"cannot load {name!r} as a transformers model: {error}") from error
     if not words.chat_template:
-        raise without_template(name)
+        raise ModelError(
+            f"{name} has no chat template, so it cannot be asked by messages; use an instruction-tuned model, or name "
+            "a folder with its tokenizer and a chat_template.jinja (of a GGUF file: gguf:PATH#FOLDER)"
+        )
     window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if window is None:
         raise ModelError(
             f"{name} does not declare its context length; put max_position_embeddings into its config.json"
         )
-    check_window(int(window), name)
+    if window < SHORTEST:
+        raise ModelError(
+            f"{name} reads at most {window} tokens, and prompts take up to {SHORTEST}; "
+            "use a model with a longer context"
+        )
     if torch.cuda.is_available():
         model = model.to("cuda")
     elif not computes_in(model.dtype):
@@ -120,31 +121,6 @@ def without_bars() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
-
-
-SHORTEST = 2048
-"""Tokens that chat prompts are written for; a model must read as many."""
-
-
-def check_window(window: int, name: str) -> None:
-    """Check that prompts fit.
-
-    Raises:
-        ModelError: They do not.
-    """
-    if window < SHORTEST:
-        raise ModelError(
-            f"{name} reads at most {window} tokens, and prompts take up to {SHORTEST}; "
-            "use a model with a longer context"
-        )
-
-
-def without_template(name: str) -> ModelError:
-    """The error for a model that has no chat template."""
-    return ModelError(
-        f"{name} has no chat template, so it cannot be asked by messages; use an instruction-tuned model, or name a "
-        "folder with its tokenizer and a chat_template.jinja (of a GGUF file: gguf:PATH#FOLDER)"
-    )
 
 
 def computes_in(dtype: torch.dtype) -> bool:

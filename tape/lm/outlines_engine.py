@@ -48,11 +48,7 @@ class Tokenizer(Protocol):
 
 
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Token ids of a text, without special tokens.
-
-    Raises:
-        ConstraintError: The tokenizer has no token for a part of it.
-    """
+    """Token ids of a text, without special tokens."""
     try:
         return list(tokenizer.encode(text, add_special_tokens=False))
     except Exception as error:  # the tokenizers library raises nothing more specific
@@ -67,10 +63,6 @@ def written_so(tokenizer: Tokenizer, first: int, second: int) -> bool:
 
 class ConstraintCompiler:
     """Compiles constraints for one tokenizer; one vocabulary, one cache.
-
-    Args:
-        tokenizer: The tokenizer; it must have an end-of-sequence token.
-        vocabulary: Makes its vocabulary as llguidance needs it.
 
     Raises:
         ConstraintError: The tokenizer has no end-of-sequence token.
@@ -99,11 +91,8 @@ class ConstraintCompiler:
             constraint: What the sequence must look like.
             jump: Whether text that must come next is written as the tokenizer writes it, without asking the model,
                 which could only choose how to split it into tokens.
-
-        Raises:
-            ConstraintError: As for :meth:`check`.
         """
-        return Processor(self._automaton(constraint).fresh(), self._forced if jump else None)
+        return Processor(self._automaton(constraint).copied(), self._forced if jump else None)
 
     def _forced(self, automaton: Automaton) -> list[int]:
         """The tokens that must come next, perhaps the end; the automaton takes them."""
@@ -150,17 +139,12 @@ class ConstraintCompiler:
             )
 
     def _check_admitted(self, automaton: Automaton, literal: str) -> None:
-        if not automaton.fresh().admits(encode(self._tokenizer, literal)):
+        if not automaton.copied().admits(encode(self._tokenizer, literal)):
             raise ConstraintError(f"the constraint does not admit {literal!r} as the tokenizer writes it")
 
 
 class Automaton:
     """What a constraint admits, token by token; where it stands belongs to one sequence.
-
-    Args:
-        vocabulary: The tokens.
-        grammar: Of llguidance (:func:`tape.lm.constraints.to_grammar`).
-        eos: The end-of-sequence token.
 
     Raises:
         ConstraintError: The grammar is too large, or llguidance cannot read it.
@@ -182,14 +166,8 @@ class Automaton:
             raise self._failure("the constraint cannot be compiled", matcher)
         return matcher
 
-    def fresh(self) -> Automaton:
-        """The same automaton at its start, for one sequence; what was built of it is shared."""
-        copied = copy(self)
-        copied._taken, copied._matcher = [], self._matcher.deep_copy()
-        return copied
-
     def copied(self) -> Automaton:
-        """The same automaton where it stands, for a sequence that begins like this one."""
+        """The same where it stands, for one sequence; what was built of the automaton is shared."""
         automaton = copy(self)
         automaton._taken, automaton._matcher = [*self._taken], self._matcher.deep_copy()
         return automaton
@@ -209,11 +187,7 @@ class Automaton:
         return self.allowed()
 
     def advance(self, token: int) -> None:
-        """Take a token.
-
-        Raises:
-            ConstraintError: It is not allowed here, or the automaton grew too large.
-        """
+        """Take a token."""
         if not self._matcher.consume_token(token):
             self._go_alone(f"the constraint does not allow token {token} here")
             self.advance(token)
@@ -275,23 +249,12 @@ class Processor:
         return [] if self._forced is None else self._forced(self._automaton)
 
     def take(self, token: int) -> list[int]:
-        """Take the next token, which is not the end.
-
-        Returns:
-            The tokens that must follow, perhaps the end, already taken.
-
-        Raises:
-            ConstraintError: The token is not allowed.
-        """
+        """Take the next token, which is not the end; the tokens that must follow, perhaps the end, already taken."""
         self._automaton.advance(token)
         return [] if self._forced is None else self._forced(self._automaton)
 
     def masked(self, logits: torch.Tensor) -> torch.Tensor:
-        """Logits, (1, vocabulary), with -inf for every token that is forbidden.
-
-        Raises:
-            ConstraintError: No token can go on.
-        """
+        """Logits, (1, vocabulary), with -inf for every token that is forbidden."""
         import torch
 
         mask = self._automaton.allowed()
@@ -304,15 +267,7 @@ class Processor:
 
 
 def transformers_compiler(model: Any, tokenizer: Any) -> ConstraintCompiler:
-    """A compiler for a transformers model, by the vocabulary that Outlines makes of it.
-
-    Args:
-        model: The model.
-        tokenizer: Its tokenizer; it must have an end-of-sequence token.
-
-    Raises:
-        ConstraintError: The tokenizer has no end-of-sequence token.
-    """
+    """A compiler for a transformers model, by the vocabulary that Outlines makes of it."""
 
     def vocabulary() -> LLTokenizer:
         import outlines
@@ -330,15 +285,7 @@ def transformers_compiler(model: Any, tokenizer: Any) -> ConstraintCompiler:
 
 
 def plain_compiler(tokenizer: Tokenizer, tokens: dict[str, int]) -> ConstraintCompiler:
-    """A compiler for a small vocabulary, without what Outlines loads.
-
-    Args:
-        tokenizer: The tokenizer; it must have an end-of-sequence token.
-        tokens: The text of every token, and its id.
-
-    Raises:
-        ConstraintError: The tokenizer has no end-of-sequence token.
-    """
+    """A compiler for a small vocabulary, without what Outlines loads."""
     texts = {token: text for text, token in tokens.items()}
     return ConstraintCompiler(tokenizer, lambda: _vocabulary(texts, tokenizer.eos_token_id))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tape.lm.answer_prices import AnswerPrices
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage
 from tape.lm.listed_prices import Listed, find
 from tape.lm.price import TokenPrice
 from tape.lm.price_table import Prices, PriceTable, token_price
-from tape.lm.wrapper import WrappedLM
+from tape.lm.wrapper import AnswerPrices, WrappedLM
 from tape.plugins import load, names
 
 
@@ -65,12 +64,6 @@ class PricedLM(WrappedLM):
             )
             raise BatchError([EndpointError(why, Usage(0, 0, calls=0, source="reported")) for _ in requests])
 
-    def close(self) -> None:
-        """Close what is below."""
-        close = getattr(self._model, "close", None)
-        if callable(close):
-            close()
-
 
 def _words(price: TokenPrice) -> str:
     """What a call without marks for a cache costs."""
@@ -81,11 +74,6 @@ def _words(price: TokenPrice) -> str:
 
 def priced(model: LanguageModel, name: str, own: PriceTable | Prices | None = None) -> LanguageModel:
     """A model with its price: the user's own, else the model's own, else the table's, else unknown.
-
-    Args:
-        model: The model.
-        name: The string it was opened with.
-        own: The user's table, or the file of one, or this model's two prices.
 
     Raises:
         ConfigError: They are malformed.

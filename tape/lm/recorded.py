@@ -91,11 +91,7 @@ class RecordedLM:
         ]  # fmt: skip
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Refused: only texts are recorded.
-
-        Raises:
-            ModelError: Always.
-        """
+        """Refused: only texts are recorded."""
         raise ModelError(f"{self.name} has no scores, only replies; asked for {len(requests)}")
 
     async def _recorded(self, request: Request) -> RecordedReply:

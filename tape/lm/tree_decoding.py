@@ -15,11 +15,9 @@ from typing import Protocol
 import torch
 
 from tape.errors import ModelError
-from tape.lm.batch_scheduler import SLOT, BatchCall
-from tape.lm.beam_search import BeamSearch
-from tape.lm.network import TreeNetwork
-from tape.lm.samples import Sample, Written, draw
-from tape.lm.trees import Feed, PrefixStore, Tree
+from tape.lm.batching import SLOT, BatchCall
+from tape.lm.samples import BeamSearch, Sample, Written, draw
+from tape.lm.trees import Feed, PrefixStore, Shape, Tree
 from tape.waiting import interruptible
 
 LIVE_BYTES = 2 << 30
@@ -27,6 +25,24 @@ LIVE_BYTES = 2 << 30
 
 LIVE_SAMPLES = 128
 """Samples of all jobs under way, at most, as far as several are under way."""
+
+
+class TreeNetwork(Protocol):
+    """A network that reads new tokens of several trees in one pass (:mod:`tape.lm.trees`)."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where its trees must be."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """Of its keys and values; None where its attention is of another kind, and it reads no trees."""
+
+    def read(self, feeds: Sequence[Feed]) -> torch.Tensor:
+        """Logits of the tokens that are asked for, of all feeds in their order, (asked, vocabulary).
+
+        Every tree grows by its new tokens. Raises like :meth:`tape.lm.decoding.Network.forward`.
+        """
 
 
 class DecodingJob(Protocol):
@@ -178,12 +194,7 @@ class TreeDecoder:
         return TreePasses(self)
 
     async def run(self, jobs: Sequence[DecodingJob]) -> None:
-        """Run jobs to their ends: at once, or as the batch scheduler decides where there is one.
-
-        Raises:
-            ModelError: The forward pass failed.
-            ConstraintError: A constraint cannot be met by the tokenizer.
-        """
+        """Run jobs to their ends: at once, or as the batch scheduler decides where there is one."""
         call, slot = BatchCall(jobs), SLOT.get()
         if call.done:
             return
@@ -201,11 +212,7 @@ class TreeDecoder:
 
 
 class TreePasses:
-    """Calls under way on a network; implements :class:`tape.lm.batch_scheduler.Passes`.
-
-    Args:
-        decoder: Holds the network and what is kept of prompts.
-    """
+    """Calls under way on a network; implements :class:`tape.lm.batching.Passes`."""
 
     def __init__(self, decoder: TreeDecoder) -> None:
         self._decoder, self._shape, self._store = decoder, decoder.shape, decoder.store

@@ -48,13 +48,7 @@ class Shape:
 
 
 class Tree:
-    """Keys and values of tokens, each of which may see some of those before it.
-
-    Args:
-        shape: Of one token's.
-        device: Where they are.
-        capacity: Tokens that fit at first.
-    """
+    """Keys and values of tokens, each of which may see some of those before it."""
 
     def __init__(self, shape: Shape, device: torch.device, capacity: int) -> None:
         self.length = 0
@@ -220,11 +214,7 @@ def grown(feeds: Sequence[Feed]) -> None:
 
 
 class PrefixStore:
-    """Keys and values of what prompts begin with, in blocks, as many as fit; what was least used goes first.
-
-    Args:
-        most: Most bytes.
-    """
+    """Keys and values of what prompts begin with, in blocks, as many as fit; what was least used goes first."""
 
     def __init__(self, most: int = KEPT_BYTES) -> None:
         self._most, self.held = most, 0

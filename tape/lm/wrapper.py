@@ -1,10 +1,12 @@
-"""What every model that wraps another one shares."""
+"""What every model that wraps another one shares, and what its answers have shown of prices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
+from tape.budget import Resources
 from tape.lm.base import (
     Completion,
     EndpointError,
@@ -13,25 +15,14 @@ from tape.lm.base import (
     Request,
     Usage,
     WrongAnswerError,
-    is_continuous,
-    most_completion_tokens,
-    usual_batch,
-    weighs,
-    window_of,
+    actual_cost,
 )
-from tape.lm.price import TokenPrice
-
-if TYPE_CHECKING:
-    from tape.lm.answer_prices import AnswerPrices
+from tape.lm.listed_prices import Listed, find
+from tape.lm.price import LONGER, Marks, TokenPrice
 
 
 def require_all(model: LanguageModel, requests: Sequence[Request], answers: Any) -> None:
     """Refuse answers that do not fit their requests: with too few or too many, it is unknown whose they are.
-
-    Args:
-        model: The backend.
-        requests: What it was asked.
-        answers: Completions or scores, or the errors in their places; anything, where a backend is wrong.
 
     Raises:
         WrongAnswerError: There is not one answer for each request with as many samples or scores as were asked for.
@@ -73,6 +64,54 @@ def _fault(request: Request, answer: Any) -> str:
     return "" if usage.split.fits(usage.prompt_tokens) else f"a usage whose prompt has fewer tokens than {usage.split}"
 
 
+@dataclass
+class Seen:
+    """What calls have shown, for all that share a model: how long it keeps what it writes unasked, and who answered."""
+
+    writes: Marks = ""
+    dearer: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerPrices:
+    """Prices of a model and of those that answer in its place.
+
+    Attributes:
+        asked: The model.
+        usual: Its price.
+        seen: What calls have shown.
+        recorded: In the place of ``seen.writes``, for a call that is played again.
+    """
+
+    asked: Listed
+    usual: TokenPrice
+    seen: Seen = field(default_factory=Seen)
+    recorded: Marks | None = None
+
+    @property
+    def writes(self) -> Marks:
+        """For how long the model writes to its cache unasked, as far as worst cases cover it."""
+        return self.seen.writes if self.recorded is None else self.recorded
+
+    @property
+    def price(self) -> TokenPrice:
+        """What worst cases are reckoned by."""
+        return self.usual if not self.writes else self.asked.price(marks=self.writes) or self.usual
+
+    def cost(self, price: TokenPrice, usage: Usage, *, capped: bool) -> Resources:
+        """What a request costs: where a dearer model has answered one of its calls, all of them by that one's price."""
+        cost, split = actual_cost(price, usage), usage.split
+        if split.written:
+            marks = price.at(-(-usage.prompt_tokens // max(usage.calls, 1))).unforeseen(split.written_1h > 0)
+            self.seen.writes = max(self.seen.writes, marks, key=LONGER.index)
+        for name in filter(None, map(self.asked.sibling, usage.answered)):
+            listed = find(name)
+            other = actual_cost(None if listed is None else listed.price(marks=self.writes), usage)
+            if (other["usd"] or 0) > (cost["usd"] or 0):
+                cost, self.seen.dearer = other, name if capped else self.seen.dearer
+        return cost
+
+
 class WrappedLM:
     """Passes on everything that is not a completion."""
 
@@ -104,30 +143,11 @@ class WrappedLM:
         """Prices of the models that may answer in its place; None where its own price stands for them."""
         return getattr(self._model, "answer_prices", None)
 
-    @property
-    def remote(self) -> bool:
-        """Whether the model asks an endpoint."""
-        return bool(getattr(self._model, "remote", False))
-
-    @property
-    def weighs(self) -> bool:
-        """As the model underneath (:func:`tape.lm.base.weighs`)."""
-        return weighs(self._model)
-
-    @property
-    def continuous(self) -> bool:
-        """Whether what is asked while the model decodes something else joins that."""
-        return is_continuous(self._model)
-
-    @property
-    def usual_batch(self) -> int:
-        """See :func:`tape.lm.base.usual_batch`."""
-        return usual_batch(self._model)
-
-    @property
-    def window(self) -> int | None:
-        """See :func:`tape.lm.base.window_of`."""
-        return window_of(self._model)
+    def __getattr__(self, name: str) -> Any:
+        """What only some models have, such as ``remote``, ``window`` and ``weighs`` (:mod:`tape.lm.base`)."""
+        if name == "_model":  # while it is made
+            raise AttributeError(name)
+        return getattr(self._model, name)
 
     def report(self, *, readable: bool) -> None:
         """Tell a model that asks for it whether its last answer could be read (:mod:`tape.lm.fallback`)."""
@@ -141,7 +161,3 @@ class WrappedLM:
     def scoring_tokens(self, request: Request) -> int:
         """Tokens of scoring a request's options."""
         return self._model.scoring_tokens(request)
-
-    def most_completion_tokens(self, request: Request) -> int:
-        """The most completion tokens of a request."""
-        return most_completion_tokens(self._model, request)

@@ -1,5 +1,7 @@
 """The base classes of environments and of their plugins."""
 
+# ruff: noqa: ARG002, B027 - what an environment or a format leaves out does nothing with its arguments
+
 from __future__ import annotations
 
 import asyncio
@@ -12,10 +14,8 @@ from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
-from tape.protocols.at_once import CallsAtOnce
-from tape.protocols.copies import Copies
 from tape.protocols.domain import Domain
-from tape.protocols.parts import Part, require_known_parts
+from tape.protocols.parts import CallsAtOnce, Copies, Part, require_known_parts
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.roles import WorldModel
@@ -136,12 +136,10 @@ class Environment(ABC, Generic[AnswerT]):
             outcome: What :meth:`outcome` returned; or ``{"lost": True}`` where it is done and its outcome was not seen.
                 A result that was found out later stands beside that as ``result``, in JSON.
         """
-        del outcome
         return await self.astep(action)
 
     def is_pure(self, action: Action) -> bool:
         """Whether an action changes nothing, so that it may be done twice; asked where it :attr:`records`."""
-        del action
         return False
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
@@ -194,7 +192,6 @@ class Environment(ABC, Generic[AnswerT]):
 
     def projected(self, state: State) -> None:
         """Accept the state with what the model has read in an observation; later actions may refer to it."""
-        del state
 
     def refuse(self, action: Action) -> Observation | None:
         """Record that an action was refused; this costs nothing. The engine never executes a refused action.
@@ -202,7 +199,6 @@ class Environment(ABC, Generic[AnswerT]):
         Returns:
             An observation with the refusal, so that the model knows of it; None if nothing is recorded.
         """
-        del action
         return None
 
     def close(self) -> None:
@@ -307,9 +303,8 @@ class EnvironmentPlugin(ABC):
 
     def add_arguments(self, parser: Any) -> None:
         """Add the environment's own options to an ``argparse`` parser."""
-        del parser
 
-    def require_installed(self) -> None:  # noqa: B027 - most need nothing more
+    def require_installed(self) -> None:
         """Check that optional packages and programs are installed; called before the first task, starts nothing.
 
         Raises:
@@ -322,7 +317,6 @@ class EnvironmentPlugin(ABC):
         Raises:
             ConfigError: There is none.
         """
-        del environment
         raise ConfigError(f"{self.name} has no simulator; leave world_model at lm")
 
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:

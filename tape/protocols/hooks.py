@@ -1,5 +1,7 @@
 """What only some environments need of an episode, in one object; each method does nothing by default [ours]."""
 
+# ruff: noqa: ARG002 - what an environment or a format leaves out does nothing with its arguments
+
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -43,12 +45,10 @@ class EpisodeHooks(Part):
         Returns:
             None of them where nothing must be assumed, or the model cannot be asked.
         """
-        del ask, state, count, seed
         return ()
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
         """The state with exactly the unseen assumptions that the actions need."""
-        del actions
         return state
 
     async def likelihood(
@@ -61,7 +61,6 @@ class EpisodeHooks(Part):
             state: The start of the plans.
             plans: The actions of each, and the state after each action.
         """
-        del ask, state
         return [[1.0] * len(reached) for _, reached in plans]
 
     def plain(self, state: State) -> State:
@@ -70,7 +69,6 @@ class EpisodeHooks(Part):
 
     def assumed(self, state: State) -> str:
         """The identity of what is assumed in a state."""
-        del state
         return ""
 
     # --- which differences matter ---------------------------------------------------------------
@@ -96,18 +94,13 @@ class EpisodeHooks(Part):
         Returns:
             False if something that is needed does not hold or is unknown.
         """
-        del predicted, observed, actions, taken, goals
         return False
 
     def denies(self, state: State, action: Action, after: State | None) -> bool:
         """Whether an action's declarations contradict a prediction, which is then requested again.
 
-        Args:
-            state: Where the action is taken.
-            action: The action.
-            after: The predicted state; None if the action was predicted to be invalid.
+        ``after`` is None if the action was predicted to be invalid.
         """
-        del state, action, after
         return False
 
     def is_no_op(self, state: State, action: Action) -> bool:
@@ -116,7 +109,6 @@ class EpisodeHooks(Part):
         In a nondeterministic domain observed transitions are not certain, so without this a wrong prediction may repeat
         the same action for ever.
         """
-        del state, action
         return False
 
     # --- uncertain outcomes ---------------------------------------------------------------------
@@ -130,14 +122,10 @@ class EpisodeHooks(Part):
         return str(state)
 
     def weigh(self, graph: Any, observed: Sequence[Transition], wrong: Sequence[Transition]) -> None:
-        """Set the chance of every edge of a plan graph, and its objective.
+        """Set the chance of every edge of a :class:`tape.choice.graph.PlanGraph`, and its objective.
 
-        Args:
-            graph: The :class:`tape.choice.graph.PlanGraph`.
-            observed: The transitions of the episode.
-            wrong: The predictions that ended a path, in the same form.
+        ``observed`` are the transitions of the episode, ``wrong`` the predictions that ended a path.
         """
-        del graph, observed, wrong
 
 
 NO_HOOKS = EpisodeHooks()

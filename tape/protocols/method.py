@@ -39,11 +39,7 @@ class MethodSettings(BaseModel):
 
     @classmethod
     def of(cls, config: Configured) -> Self:
-        """These settings in a configuration.
-
-        Raises:
-            ConfigError: It has none.
-        """
+        """These settings in a configuration; ConfigError if it has none."""
         item = cls.find(config)
         if item is None:
             raise ConfigError(f"the configuration holds no {cls.__name__}")
@@ -96,9 +92,6 @@ class Method:
 
     def check(self, config: Any) -> None:
         """Refuse settings of the engine that contradict it.
-
-        Args:
-            config: A :class:`tape.engine.settings.TapeConfig` that uses the method.
 
         Raises:
             ValueError: Names the contradiction.

@@ -1,4 +1,4 @@
-"""The optional parts of a domain.
+"""The optional parts of a domain, and of an environment.
 
 A domain has each part as an attribute (:class:`tape.protocols.domain.Domain`), None if the environment declares nothing
 of the kind. A domain that implements the class is its own part: then the attribute is the domain, without more ado.
@@ -7,13 +7,14 @@ of the kind. A domain that implements the class is its own part: then the attrib
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
-from tape.budget import Spread
+from tape.budget import Ledger, Spread
 from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Effects, InferenceRule, Predicate, QueryMacro
+from tape.protocols.roles import WorldModel
 from tape.protocols.types import Action, Prediction, State
 
 
@@ -28,11 +29,7 @@ def part_names(base: Any) -> frozenset[str]:
 
 
 def require_known_parts(owner: Any, *bases: type) -> None:
-    """Refuse an object with a part that the engine does not know, for instance a misspelled one.
-
-    Args:
-        owner: A domain, an environment, or both in one.
-        bases: Its base classes, which have all parts.
+    """Refuse an object with a part, for instance a misspelled one, that none of its ``bases`` has.
 
     Raises:
         ConfigError: Names it, and lists the parts.
@@ -207,3 +204,88 @@ class Choices(Part):
     @abstractmethod
     def without(self, state: State, actions: Sequence[Action]) -> State:
         """The state in which some actions must not be written."""
+
+
+class CallsAtOnce(Part):
+    """Begins actions of a path before their turn; what came of each is observed in its turn."""
+
+    @abstractmethod
+    def independent(self, path: Sequence[Action]) -> int:
+        """How many actions, from the first of a path from the current state on, change nothing.
+
+        These may run at once, but each waits for the results that it needs.
+        """
+
+    @abstractmethod
+    def waits(self, path: Sequence[Action]) -> Sequence[tuple[int, ...]]:
+        """For each action of a path the places of those that must have ended before it begins."""
+
+    @abstractmethod
+    def begin(
+        self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]
+    ) -> None:
+        """Begin actions that change nothing, each when the results that it needs are there.
+
+        Args:
+            path: The first actions of a path from the current state; it takes the place of the one before.
+            most: The most that run at once; 0: none is begun.
+            begun: Called for each when it begins.
+            ended: Called for each when it has ended.
+        """
+
+    @abstractmethod
+    def note(self, action: Action) -> None:
+        """Take an action of the path as begun, without a result: the process has ended since."""
+
+    @abstractmethod
+    def begun(self) -> tuple[Action, Action] | None:
+        """The first action that has begun and was not observed; None without one.
+
+        Returns:
+            The action as the path has it, and as it is written after what came of those before it.
+        """
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Cancel what still runs."""
+
+
+class DryRuns:
+    """What is tried on copies in an episode; here nothing."""
+
+    tries: bool = False
+    """Whether actions are made on copies."""
+
+    async def difference(self, state: State, path: Sequence[Action]) -> Sequence[str]:
+        """What a path from the current state changes in the end, a line each, for people."""
+        del state, path
+        return ()
+
+    def told(self, state: State) -> State:
+        """The current state with what has failed on copies since the last observation, for the next plans to see."""
+        return state
+
+    def summary(self) -> str:
+        """How many actions were made on copies, and what that took."""
+        return ""
+
+    def close(self) -> None:
+        """Give up all copies."""
+
+
+class DryRunModel(DryRuns, WorldModel):
+    """A world model that makes actions on copies."""
+
+    tries = True
+
+
+class Copies(Part):
+    """Actions can be made on copies, and states that are equal there are one."""
+
+    @abstractmethod
+    def begin(self, ledger: Ledger | None) -> DryRuns:
+        """Begin an episode that plans on copies; the ledger pays the ``seconds`` that this takes.
+
+        Args:
+            ledger: None for an episode that does not.
+        """

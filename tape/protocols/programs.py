@@ -52,10 +52,7 @@ class Programs(Part):
     def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
         """A call by every variant of its kind, the cheapest first.
 
-        Args:
-            name: The tool in programs.
-            arguments: Values, or what they are as long as results are open.
-            results: Those so far; an action may name one instead of its value.
+        Arguments are values, or what they are as long as results are open; an action may name one of the results.
 
         Raises:
             InvalidOutputError: An argument cannot be written as part of an action.

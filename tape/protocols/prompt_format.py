@@ -1,5 +1,7 @@
 """A prompt format: how one task is written for one family of models."""
 
+# ruff: noqa: ARG002 - what an environment or a format leaves out does nothing with its arguments
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -121,16 +123,13 @@ class PromptFormat:
     ask: Callable[[State, str], tuple[Message, ...]] | None = None
     """A method ``ask(state, question)`` for models that follow instructions, so that any question can be asked.
 
-    Its prompt has the rules and the state, then the question, which describes the answer. The engine words the
-    questions of two roles: the costs of actions (``experiments/ablations/cost_model.py``) and merging states
-    (``experiments/ablations/merger.py``). Without the method these roles are refused at the start.
+    Its prompt has the rules and the state, then the question, which describes the answer.
     """
 
     # --- plans ----------------------------------------------------------------------------------
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for one whole plan."""
-        del state, remaining
         raise self._lacks("plan_request")
 
     def program_request(self, done: Sequence[Done], remaining: Mapping[str, int], *, answer: bool = False) -> Request:
@@ -141,17 +140,14 @@ class PromptFormat:
             remaining: What is left of each capped resource.
             answer: It has to answer now.
         """
-        del done, remaining, answer
         raise self._lacks("program_request")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
-        del state, text
         raise self._lacks("read_plan")
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask for a score by a :class:`OneOf`; also the value of each option."""
-        del state
         raise self._lacks("score_request")
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
@@ -160,7 +156,6 @@ class PromptFormat:
         The prompt has the paths with their scores and costs (:func:`offered_text`), unless the model can read only the
         prompts it was trained on.
         """
-        del state, paths, remaining
         raise self._lacks("select_request")
 
     # --- actions --------------------------------------------------------------------------------
@@ -172,41 +167,34 @@ class PromptFormat:
 
         With ``action`` the request's constraint admits no other action; a ``plan`` is shown as a hint.
         """
-        del state, remaining, action, plan
         raise self._lacks("act_request")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """Read the thought and the action."""
-        del state, text
         raise self._lacks("read_act")
 
     # --- predictions: not used if the domain declares outcomes -----------------------------------
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
         """Ask for all states along a plan in one request; None if the model predicts step by step."""
-        del state, actions
         return None
 
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
         """Read the states of a rollout; None for an invalid action, where the list ends."""
-        del state, actions
         raise InvalidOutputError(f"{type(self).__name__} asks for no rollouts, got {text[:80]!r}")
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for the state after one action; with ``valid`` the answer cannot be that the action is invalid."""
-        del state, action, valid
         raise self._lacks("next_request")
 
     def read_next(self, state: State, text: str) -> State | None:
         """Read a next state; None if the action is predicted to be invalid."""
-        del state, text
         raise self._lacks("read_next")
 
     # --- the model's part in the projector z (TAPE section 3.1) -----------------------------------
 
     def project_request(self, state: State) -> Request | None:
         """Ask what a newly observed state leaves open; None if it leaves nothing open."""
-        del state
         return None
 
     def reading(self, state: State, action: Action | None = None) -> Reading | None:
@@ -216,12 +204,10 @@ class PromptFormat:
             state: The newly observed state.
             action: Ask instead for the longest reading after this action, for its worst case.
         """
-        del state, action
         return None
 
     def read_project(self, state: State, text: str) -> State:
         """The state completed by the answer."""
-        del text
         return state
 
     def unread(self, state: State) -> State:
@@ -230,7 +216,6 @@ class PromptFormat:
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """A request as long as any after an action, for its worst case; None if there is none."""
-        del state, action
         return None
 
     # --- beliefs about unseen things --------------------------------------------------------------
@@ -242,7 +227,6 @@ class PromptFormat:
 
         Predicates without a request are not weighed.
         """
-        del state, predicates
         return ()
 
     def predict_request(
@@ -255,12 +239,10 @@ class PromptFormat:
         Returns:
             None if the model cannot be asked.
         """
-        del state, predicates
         return None
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """The values of predicates in a sampled answer; it may leave some open."""
-        del state, predicates, text
         return {}
 
     def _lacks(self, method: str) -> ConfigError:

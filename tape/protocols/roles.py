@@ -30,11 +30,7 @@ class WorldModel(Protocol):
     """
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
-        """Predict the next state of each (state, action).
-
-        Returns:
-            A prediction for each pair, in their order.
-        """
+        """Predict the next state of each (state, action), in their order."""
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """Predict the states along plans.
@@ -89,15 +85,7 @@ class Scorer(Protocol):
     """
 
     async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
-        """Score states.
-
-        Args:
-            states: The states.
-            remaining: The counts that are left of each capped resource.
-
-        Returns:
-            A score for each state, in their order.
-        """
+        """Score states, in their order; ``remaining`` has the counts that are left of each capped resource."""
 
 
 class Actor(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
-from tape.methods.cgdp.prompts.format import Extracted, MoveKind, NextMove, SearchFormat
+from tape.methods.cgdp.prompts import Extracted, MoveKind, NextMove, SearchFormat
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols import Action, Environment, State, Task
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask

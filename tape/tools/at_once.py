@@ -11,7 +11,7 @@ from typing import Any
 
 from tape.budget.deadline import MOST
 from tape.protocols import Action
-from tape.protocols.at_once import CallsAtOnce
+from tape.protocols.parts import CallsAtOnce
 from tape.tools.apart import Made
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.domain import ToolDomain
@@ -92,7 +92,7 @@ class ResultsAtOnce(CallsAtOnce):
     def begin(
         self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]
     ) -> None:
-        """See :meth:`tape.protocols.at_once.CallsAtOnce.begin`."""
+        """See :meth:`tape.protocols.parts.CallsAtOnce.begin`."""
         known = {call.action: call for call in self._path if call.begun and not call.taken}
         planned = (PathCall(a, parse(a), number) for number, a in enumerate(path, self._first()))
         self._path = [known.pop(call.action, call) for call in planned]

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, Unpack, overload
 from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
-from tape.protocols.copies import Copies, DryRuns
+from tape.protocols.parts import Copies, DryRuns
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.protocols.surroundings import Surroundings
 from tape.redaction import redacted
@@ -162,7 +162,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         return None if self._states is None else self
 
     def begin(self, ledger: Ledger | None) -> DryRuns:
-        """See :meth:`tape.protocols.copies.Copies.begin`."""
+        """See :meth:`tape.protocols.parts.Copies.begin`."""
         if self._dry_run is not None:
             self._dry_run.close()
         assert self._states is not None, "without a state there are no copies"

@@ -23,16 +23,19 @@ from envs.locomo import plugin as locomo
 from envs.musique import plugin as musique
 from envs.musique import search_plugin as musique_search
 from envs.repo_qa import index as repo_index
-from envs.repo_qa import loader as repo_questions
 from envs.repo_qa import plugin as repo_qa
 from envs.sokoban import xsb
-from envs.travelplanner.database import FILES as TABLES
-from envs.travelplanner.database import STATES, load_world
+from envs.travelplanner.database import load_world
 from envs.travelplanner.plugin import PLUGIN as travelplanner
 from envs.web_qa import plugin as web_qa
 from tape.protocols import Task
 from tape.reading import read_text
+from tests.envs.hotpotqa.test_loader import record as hotpot_record
 from tests.envs.locomo.helpers import conversation
+from tests.envs.musique.test_loader import record as musique_record
+from tests.envs.repo_qa.helpers import FILES
+from tests.envs.test_data_files import GROWTH
+from tests.envs.travelplanner.test_loader import PLANNED, WISHES, record, write_database
 from tests.tape.loader_sweeps import Loader, Spoil
 from tests.tape.mutations import mutated
 
@@ -129,29 +132,8 @@ _PROBLEMS = _lines(
     {"input": "Ada has 3 hats and buys 4. How many?", "code": "def solution():\n    return 3 + 4", "target": 7.0},
     {"input": "Half of 10?", "code": "a = 10\nb = a / 2 * 3\n", "target": 15},
 )
-_QUESTION = {
-    "question": "Who founded the town of Aldera?",
-    "answer": "Borin",
-    "answer_aliases": ["B."],
-    "answerable": True,
-    "paragraphs": [
-        {"idx": 0, "title": "Aldera", "paragraph_text": "Aldera was founded by Borin.", "is_supporting": True},
-        {"idx": 1, "title": "Cento", "paragraph_text": "Cento is a river.", "is_supporting": False},
-    ],
-    "question_decomposition": [{"id": 1}, {"id": 2}],
-}
-_QUESTIONS = _lines(*({"id": f"2hop__{n}", **_QUESTION} for n in range(2)))
-_STEPS = [
-    {"id": 1, "question": "Aldera >> kind", "answer": "town", "paragraph_support_idx": 0},
-    {"id": 2, "question": "founder of the #1", "answer": "Borin", "paragraph_support_idx": 0},
-]
-_SEARCHED = _lines(*({"id": f"2hop__{n}", **_QUESTION, "question_decomposition": _STEPS} for n in range(2)))
-_HOTPOT_QUESTION = {
-    "question": "Who founded Aldera?", "answer": "Borin", "type": "bridge", "level": "hard",
-    "supporting_facts": [["Aldera", 0]],
-    "context": [["Aldera", ["Aldera was founded.", " By Borin."]], ["Cento", ["A river."]]],
-}  # fmt: skip
-_HOTPOT = json.dumps([{"_id": f"q{n}", **_HOTPOT_QUESTION} for n in range(2)])
+_QUESTIONS = _lines(*(musique_record(id=f"2hop__{n}") for n in range(2)))
+_HOTPOT = json.dumps([hotpot_record(_id=f"q{n}") for n in range(2)])
 
 
 def _problems(folder: Path) -> None:
@@ -205,33 +187,6 @@ def _web(folder: Path) -> None:
     web_qa.PLUGIN.make(result[0]).reset(0)
 
 
-_CODE_QUESTIONS = _lines(
-    {
-        "question": "What does loads raise?", "answer": ["JSONDecodeError", "an error"], "id": "q1",
-        "repo": "python/json", "commit_id": "0a1b", "file": "json/decoder.py",
-        "evidence": ["json/__init__.py:299", "json/decoder.py:20-30"],
-    },
-    {"question": "Is there a parser of YAML?", "answerable": False},
-)  # fmt: skip
-_CODE = """class E(Exception):
-    pass
-
-
-def f(a, b=1, *, c="x"):
-    if a:
-        raise E(b)
-    return g(a, d=c)
-
-
-def g(h, d=2) -> int:
-    return h
-"""
-
-
-def _code_questions(folder: Path) -> None:
-    assert repo_questions.load(folder / "c.jsonl", repo_index.read_package("json"))
-
-
 def _code(folder: Path) -> None:
     repo_index._read.cache_clear()
     _listed(repo_qa.PLUGIN.tasks({"repo": str(folder), "part": "test"}))
@@ -239,26 +194,10 @@ def _code(folder: Path) -> None:
 
 # --- trips -------------------------------------------------------------------------------------
 
-_TABLES = {
-    "flights": "Flight Number,Price,DepTime,ArrTime,FlightDate,OriginCityName,DestCityName\n"
-    "F1,100,05:38,07:46,2022-03-16,Home,Aton\nF2,120.5,15:38,17:46,2022-03-18,Aton,Home\n",
-    "accommodations": "NAME,price,room type,house_rules,minimum nights,maximum occupancy,review rate number,city\n"
-    '"Room, one",80.0,Private room,No pets & No smoking,1.0,2,4.0,Aton\n',
-    "restaurants": 'Name,Average Cost,Cuisines,Aggregate Rating,City\nPlace,10,"Cafe, Indian",4.1,Aton\n',
-    "attractions": "Name,City\nSight,Aton\n",
-    "googleDistanceMatrix": "origin,destination,duration,distance\n"
-    'Home,Aton,4 hours,"1,234 km"\nAton,Home,4 hours,99.9 km\n',
-}
 _CELLS = (
     *(b"1e999999", b"-1", b"nan", b"inf", b"1e99", b"9" * 5000, b"", b'"', b"\x00", b",", b"km", b"1 day", b"0.001"),
     *(b"2022-13-99", b"9999-12-31", b"\xff", b"x" * 200_000, b"\n", b"\r", b"[]", b"{}", b"['Chinese']", b"None"),
 )
-
-
-def _make_tables(folder: Path) -> None:
-    for name in TABLES:
-        _write(name, _TABLES[name.partition("/")[0]])(folder)
-    _write(STATES, "Home\tHomeland\nAton\tStateland\n")(folder)
 
 
 def _spoil_cells(rng: random.Random, content: bytes) -> bytes:
@@ -271,25 +210,17 @@ def _spoil_cells(rng: random.Random, content: bytes) -> bytes:
     return b"\n".join(b",".join(row) for row in lines)
 
 
-_QUERY = {
-    "org": "Home", "dest": "Aton", "days": 3, "visiting_city_number": 1,
-    "date": "['2022-03-16', '2022-03-17', '2022-03-18']", "people_number": 1,
-    "local_constraint": "{'house rule': None, 'cuisine': None, 'room type': 'private room', 'transportation': None}",
-    "budget": 1700, "level": "easy", "query": "A trip.", "annotated_plan": [{"current_city": "from Home to Aton"}],
-}  # fmt: skip
-_LONG = {
-    **_QUERY, "dest": "Stateland", "days": 5, "visiting_city_number": 2, "date": ["2022-03-16"],
-    "local_constraint": {"house rule": "pets", "cuisine": ["Indian"], "room type": None, "transportation": "no flight"},
-    "annotated_plan": [{"current_city": city} for city in ("from Home to Aton", "from Aton(S) to Bton", "Bton")],
-}  # fmt: skip
+_LONG = record(
+    5, date=["2022-03-16"], local_constraint={**WISHES, "transportation": "no flight"}, annotated_plan=PLANNED
+)
 _COLUMNS = ("org", "dest", "days", "date", "people_number", "local_constraint", "budget", "level")
-_CSV = ",".join(_COLUMNS) + "\n" + ",".join(f'"{_QUERY[column]}"' for column in _COLUMNS) + "\n"
+_CSV = ",".join(_COLUMNS) + "\n" + ",".join(f'"{record()[column]}"' for column in _COLUMNS) + "\n"
 
 
 def _queries(name: str, text: str, spoil: Spoil = mutated) -> Loader:
     def make(folder: Path) -> None:
         _write(name, text)(folder)
-        _make_tables(folder / "tables")
+        write_database(folder / "tables")
 
     def read(folder: Path) -> None:
         places = {"data": str(folder / name), "database": str(folder / "tables")}
@@ -309,17 +240,12 @@ him = "her"
 [lists]
 item = "hats coins"
 """
-_TEMPLATE = """[doubling]
-numbers = { a = "mid", b = "deck" }
-program = ["power(2, b)", "multiply(a, #1)"]
-wordings = ["There are {a} [cells|items], doubled [every|each] hour for {b} hours.", "{name} has ${a} and {b}."]
-"""
 
 
 def _make_templates(folder: Path) -> None:
     _write(WORDS_FILE, _WORDS)(folder)
     for name in TEMPLATES:
-        _write(name, _TEMPLATE if name == TEMPLATES[0] else "")(folder)
+        _write(name, GROWTH if name == TEMPLATES[0] else "")(folder)
 
 
 def _read_templates(folder: Path) -> None:
@@ -336,16 +262,15 @@ LOADERS = {
         "alfworld house": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_house_line),
         "gsm_hard": Loader(_write("p.jsonl", _PROBLEMS), _problems, share=1.5),
         "musique": Loader(_write("q.jsonl", _QUESTIONS), _questions, share=1.5),
-        "musique search": Loader(_write("q.jsonl", _SEARCHED), _searched),
+        "musique search": Loader(_write("q.jsonl", _QUESTIONS), _searched),
         "hotpotqa": Loader(_write("h.json", _HOTPOT), _hotpot("hotpotqa", "h.json"), share=1.5),
         "hotpotqa musique": Loader(_write("q.jsonl", _QUESTIONS), _hotpot("musique", "q.jsonl")),
-        "repo_qa questions": Loader(_write("c.jsonl", _CODE_QUESTIONS), _code_questions),
-        "repo_qa sources": Loader(_write("code.py", _CODE), _code, share=0.5),
+        "repo_qa sources": Loader(_write("code.py", FILES["shop/prices.py"]), _code, share=0.5),
         "web_qa": Loader(_make_web, _web),
         "locomo": Loader(_write("l.json", json.dumps([conversation()])), _conversations),
-        "travelplanner jsonl": _queries("t.jsonl", _lines(_QUERY, _LONG)),
+        "travelplanner jsonl": _queries("t.jsonl", _lines(record(), _LONG)),
         "travelplanner csv": _queries("t.csv", _CSV, _spoil_cells),
-        "travelplanner tables": Loader(_make_tables, lambda folder: load_world(folder).digest, _spoil_cells),
+        "travelplanner tables": Loader(write_database, lambda folder: load_world(folder).digest, _spoil_cells),
         "toml templates": Loader(_make_templates, _read_templates),
     }.items()
 }

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tape.analysis.roles import measure
+from tape.analysis.probe.measuring import answers_to
 from tape.errors import UnknownNameError
 from tape.lm.base import JsonSchema, OneOf
 from tape.lm.scripted import ScriptedLM, obeys
@@ -40,10 +40,8 @@ def test_an_ideal_model_is_right_in_every_case(name: str, role: str) -> None:
     answers = {case.request: case.ideal for case in made}
     model = ScriptedLM(lambda request, _: answers[request], obey=True)
     if not made[0].scored:
-        role_measure = asyncio.run(measure(model, made))
-        assert (role_measure.valid, role_measure.right, role_measure.failure) == (COUNT, COUNT, ""), [
-            a.judged.why for a in role_measure.answers
-        ]
+        judged = [answer for _, answer, _ in asyncio.run(answers_to(model, made))]
+        assert all(answer.right for answer in judged), [answer.why for answer in judged]
     for case in made:
         assert case.role == role == case.request.role
         assert obeys(case.request, case.ideal)
@@ -78,22 +76,6 @@ def test_the_same_seed_makes_the_same_cases_and_another_makes_others(name: str) 
     assert {case.request.fingerprint("m") for case in role_cases}.isdisjoint(c.request.fingerprint("m") for c in other)
     with pytest.raises(UnknownNameError, match="fly"):
         plugin.role_cases("chat", "fly", 1, 0)
-
-
-def test_what_was_answered_before_a_model_failed_counts() -> None:
-    made = cases("sokoban", "act")
-    answers = iter([made[0].ideal, "{"])
-    model = ScriptedLM(lambda *_: next(answers), obey=True)
-    role_measure = asyncio.run(measure(model, made, batch=1))
-    assert (role_measure.n, role_measure.right) == (1, 1)
-    assert "breaks the constraint" in role_measure.failure
-
-
-def test_nothing_is_asked_after_the_time_is_up_or_of_several_roles_at_once() -> None:
-    role_measure = asyncio.run(measure(ScriptedLM(["x"]), cases("sokoban", "act"), until=0.0))
-    assert (role_measure.n, role_measure.chance, role_measure.prompt_tokens) == (0, None, (0.0, 0))
-    with pytest.raises(ValueError, match="one role"):
-        asyncio.run(measure(ScriptedLM(["x"]), [*cases("sokoban", "act"), *cases("sokoban", "plan")]))
 
 
 def test_judges_of_plans_acts_and_choices_give_the_reason() -> None:

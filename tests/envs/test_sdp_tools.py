@@ -12,7 +12,7 @@ from envs.musique.plugin import PLUGIN as MUSIQUE
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.cli import main
 from tape.lm.base import LanguageModel
-from tape.methods.sdp.adapters import require_adapter
+from tape.methods.sdp.agent import require_adapter
 from tape.runner.directory import RunDirectory
 from tests.envs.tool_scripts import arithmetic_script, look_up_script
 

@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.sokoban.level_sets import load_set
-from envs.sokoban.state import Level
-from experiments.harness import matrix, register
+from experiments.harness import register
 from experiments.harness.plots import Plot
-
-STAND_INS = {"easy-fresh": "easy", "hard-fresh": "hard-dev", "hard-test": "hard-dev"}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -21,20 +17,6 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(register, "FILE", tmp_path_factory.mktemp("register") / "list.json")
         yield register.FILE
-
-
-@pytest.fixture(scope="module")
-def stand_ins() -> Iterator[None]:
-    """Levels for development in the place of test levels, which are for real comparisons only."""
-
-    def load(name: str) -> list[Level]:
-        return load_set(STAND_INS.get(name, name))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("envs.sokoban.plugin.load_set", load)
-        matrix._tasks.cache_clear()
-        yield
-    matrix._tasks.cache_clear()
 
 
 @pytest.fixture(scope="module")

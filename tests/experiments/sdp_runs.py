@@ -13,8 +13,8 @@ from tape.protocols.result import EpisodeResult
 from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace
+from tests.experiments.studies.sdp_synthetic import Synthetic
 from tests.experiments.synthetic import line, options
-from tests.tape.methods.sdp.synthetic import Synthetic
 
 AS_GIVEN = {"SDP": {"skill": 0.45}, "SDP, other": {"skill": 0.8, "cascade": False, "score": True}}
 

@@ -59,22 +59,6 @@ def line(configuration: Configuration, job: Job, result: Mapping[str, Any]) -> d
     }  # fmt: skip
 
 
-def public_question(number: int, *titles: str) -> dict[str, Any]:
-    """A public question of two hops, in MuSiQue's format."""
-    names = [*titles, f"Aside {number}"]
-    text = "{0} was opened in 19{1:02}. Its head is Ann {0}. It is big."
-    paragraphs = [
-        {"idx": i, "title": t, "paragraph_text": text.format(t, number), "is_supporting": i < 2}
-        for i, t in enumerate(names)
-    ]
-    steps = [
-        {"id": 1, "question": f"{titles[0]} >> head", "answer": f"Ann {titles[0]}", "paragraph_support_idx": 0},
-        {"id": 2, "question": "when was #1 opened?", "answer": f"19{number:02}", "paragraph_support_idx": 1},
-    ]
-    rest = {"answer": f"19{number:02}", "answer_aliases": ["long ago"], "answerable": True, "question": "x?"}
-    return {"id": f"2hop__{number}", "paragraphs": paragraphs, "question_decomposition": steps, **rest}
-
-
 def _numbered(configuration: Configuration) -> list[tuple[int, Job]]:
     return [(index // configuration.spec.repeats, job) for index, job in enumerate(configuration.jobs())]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from solvers import errors as of_solvers
 from tape import budget, errors, tools, world
@@ -25,12 +26,13 @@ def classes() -> Iterator[tuple[str, list[str]]]:
                     yield node.name, [ast.unparse(base).rpartition(".")[2] for base in node.bases]
 
 
-def raised() -> set[str]:
+@cache
+def raised() -> frozenset[str]:
     """The public exceptions and warnings."""
     known, declared = set(BASES), list(classes())
     while more := {name for name, bases in declared if known & {*bases}} - known:
         known |= more
-    return {name for name in known if not name.startswith("_")} - (BASES - {"TapeError", "SolverError"})
+    return frozenset(name for name in known if not name.startswith("_")) - (BASES - {"TapeError", "SolverError"})
 
 
 def section(title: str) -> str:

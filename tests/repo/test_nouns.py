@@ -27,9 +27,9 @@ def test_a_local_name_says_what_it_holds() -> None:
     places = []
     for top in ("tape", "solvers", "envs", "experiments", "tools"):
         for file in (ROOT / top).rglob("*.py"):
-            tree = ast.parse(file.read_text("utf-8"))
-            fields = {id(line.target) for line in ast.walk(tree) if isinstance(line, ast.AnnAssign)}
-            for node in ast.walk(tree):
+            nodes = [*ast.walk(ast.parse(file.read_text("utf-8")))]
+            fields = {id(line.target) for line in nodes if isinstance(line, ast.AnnAssign)}
+            for node in nodes:
                 stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields
                 if (stored and node.id in vague) or (isinstance(node, ast.arg) and node.arg in vague):
                     places.append(f"{file.relative_to(ROOT)}:{node.lineno}")

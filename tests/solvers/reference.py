@@ -10,9 +10,9 @@ import pytest
 from solvers import PathProblem, PathSolution, Solver, Status, check, solve
 from solvers.answer import without_path
 from solvers.deadline import SolveDeadline
-from solvers.expanded import search
 from solvers.labelling import answer_of
 from solvers.testing import Enumeration, best
+from solvers.time_expanded import search
 
 
 class Reference(Solver):

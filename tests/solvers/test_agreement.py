@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import PathProblem, Status, available, check, solve
-from solvers.testing import SolverConformance, layered, risky, small, tight
+from solvers.testing import SolverConformance, layered, small, tight
 from tests.profiles import examples
 from tests.solvers.reference import same_path_as_brute_force
 
@@ -44,18 +44,6 @@ def problems(draw: Any) -> PathProblem:
 @examples(150)
 def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
     same_path_as_brute_force(problem)
-
-
-@pytest.mark.parametrize(
-    ("first", "count"),
-    [
-        *(pytest.param(1000 + block * 25, 25, marks=pytest.mark.slow) for block in range(3)),
-        pytest.param(10_000, 500, marks=pytest.mark.soak),
-    ],
-)
-def test_labelling_agrees_with_brute_force_at_a_risk(first: int, count: int) -> None:
-    for seed in range(first, first + count):
-        same_path_as_brute_force(risky(seed))
 
 
 @given(problems())

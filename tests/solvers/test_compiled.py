@@ -6,7 +6,6 @@ import math
 import random
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -37,36 +36,11 @@ def paths_agree(problem: PathProblem) -> None:
     assert result.ordered
 
 
-@pytest.mark.parametrize("first", [*range(0, 600, 150), pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("first", [0, 150, pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("make", "scale"), [(plain, 1), (demanding, 10)])
 def test_the_paths_agree(make: Callable[[int], PathProblem], scale: int, first: int) -> None:
     for seed in range(first // scale, (first + (150 if first < 100_000 else 5_000)) // scale):
         paths_agree(make(seed))
-
-
-def test_the_problems_reach_every_stage() -> None:
-    # The paths are compared on the first 120 of them here, and on all of their like in the soak test.
-    reached: Counter[str] = Counter()
-    for seed in range(1000):
-        problem = demanding(seed)
-        parts = linear_parts(problem)
-        if not can_solve(parts):
-            continue
-        result = search(problem, parts, 1)
-        reached[result.ending.name] += 1
-        reached["without label setting"] += result.ending is Ending.PROVED and result.labels == 0
-        reached["label setting"] += result.labels > 0
-        reached[f"{len(problem.budgets)} resources"] += result.labels > 0
-        reached["risk"] += problem.is_risky and result.labels > 0
-        reached["discount"] += problem.discount < 1 and result.labels > 0
-        reached["ties"] += len(set(problem.rewards)) < 20 and result.labels > 0
-        reached["zero costs"] += min(map(min, problem.costs)) == 0 and result.labels > 0
-        reached["money"] += max(map(max, problem.costs)) > 10**6 and result.labels > 0
-    assert reached["without label setting"] >= 100, reached
-    for stage in ("label setting", *(f"{k} resources" for k in (2, 3, 4)), "discount", "ties", "zero costs", "money"):
-        assert reached[stage] >= 20, reached
-    for rare in ("1 resources", "risk", "INFEASIBLE", "UNREACHABLE"):
-        assert reached[rare] >= 5, reached
 
 
 # Two edges fit alone but not in a row, so that the search goes past its first dive before it looks at the clock.

@@ -120,8 +120,8 @@ def _joint_is_minimal(problem: PathProblem, explanation: Explanation) -> None:
     [
         ("labelling", False, 0),
         ("cp-sat", False, 0),
-        *(pytest.param("labelling", True, n, marks=pytest.mark.slow) for n in range(40, 42)),
-        *(pytest.param(Enumeration(), risk, n, marks=pytest.mark.slow) for risk in (False, True) for n in range(2)),
+        *(pytest.param("labelling", True, n, marks=pytest.mark.slow) for n in (40,)),
+        *(pytest.param(Enumeration(), risk, n, marks=pytest.mark.slow) for risk in (False, True) for n in (0,)),
     ],
 )
 def test_enumeration_agrees(solver: str | Enumeration, with_risk: bool, block: int) -> None:
@@ -264,7 +264,7 @@ def _no_false_need(need: Any, true: int | None) -> None:
 @pytest.mark.slow
 def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> None:
     open_ends = 0
-    for seed in range(40):
+    for seed in range(25):
         problem = short(seed, with_risk=True)
         for answers in range(12):
             explanation = explain(problem, solver=Scripted(answers, then))
@@ -272,7 +272,7 @@ def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> N
             assert explanation.proven or re.search("is open|decided", explanation.text())
             assert bool(explanation.faults) <= isinstance(then, Exception)
             open_ends += not explanation.proven
-    assert open_ends > 50
+    assert open_ends > 30
 
 
 def test_what_the_solver_reported_is_passed_on() -> None:

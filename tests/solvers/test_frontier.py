@@ -117,15 +117,6 @@ def same_as_brute_force(seed: int) -> str:
     return f"{len(criteria)} criteria, {'nothing fits' if not expected else 'one' if len(expected) == 1 else 'several'}"
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_exact_objective_is_that_of_enumeration(seed: int) -> None:
-    problem, _ = question(seed)
-    exact = exact_objective(problem)
-    assert [exact(edges) for _, edges in ranking(problem)] == [
-        objective if problem.discount == 1 else pytest.approx(objective) for objective, _ in ranking(problem)
-    ]
-
-
 def sweep(seeds: range, record: Callable[[str, object], None]) -> Counter[str]:
     kinds: Counter[str] = Counter()
     for seed in seeds:
@@ -141,7 +132,7 @@ def sweep(seeds: range, record: Callable[[str, object], None]) -> Counter[str]:
 @pytest.mark.parametrize(
     "seeds",
     [
-        pytest.param(range(400), id="400"),
+        pytest.param(range(200), id="200"),
         *(
             pytest.param(range(first, first + 5000), marks=pytest.mark.soak, id=f"5,000 of 50,000 from {first}")
             for first in range(100_000, 150_000, 5000)

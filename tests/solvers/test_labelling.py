@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from solvers import Solver, Status, check, solve
-from solvers.expanded import search
 from solvers.labelling import answer_of
 from solvers.rcsp.plain_labels import Front, Label
 from solvers.testing import SolverConformance, endless, layered, risky, small, tight
+from solvers.time_expanded import search
 from tests.solvers.reference import Countdown, Reference, same_path_as_brute_force
 
 

@@ -37,9 +37,8 @@ from solvers.reading import LARGEST_FILE, parse_json
 from solvers.testing import demanding, layered
 from solvers.time_expanded import programme
 from solvers.visit import compiled
-from solvers.wire import problem_line, read_reply, unpack
 from solvers.worker import stop_workers
-from solvers.worker_process import patience, search_limit
+from solvers.worker_process import patience, problem_line, read_reply, search_limit, unpack
 from tests.solvers.reference import Reference, Scripted
 from tests.solvers.test_agreement import needs
 from tests.solvers.test_horizon import chain

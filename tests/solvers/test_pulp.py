@@ -12,7 +12,7 @@ import pytest
 
 from solvers import PathProblem, SolverUnavailableError, Status, get, solve
 from solvers.errors import BackendError
-from solvers.pulp_model import CbcSolver, PulpHighsSolver, Stopwatch
+from solvers.pulp_model import CbcSolver, PulpHighsSolver
 from solvers.testing import CASES, SolverConformance, tight
 from solvers.worker import stop_workers
 
@@ -100,19 +100,6 @@ def test_a_program_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Cbc, "code", 7)
     with pytest.raises(Exception, match="Error while trying to execute"):
         CbcSolver()._search(PROBLEM, None)
-
-
-def test_the_search_alone_is_timed() -> None:
-    watch, calls = Stopwatch(), []
-    start, stop = watch.starting(calls.append), watch.stopping(calls.append)
-    assert watch.seconds is None
-    start("began")
-    stop("ended")
-    assert calls == ["began", "ended"]
-    assert watch.seconds is not None
-    solution = solve(PROBLEM, "pulp:cbc")
-    assert solution.solve_seconds is not None
-    assert solution.solve_seconds <= solution.seconds
 
 
 def test_no_file_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

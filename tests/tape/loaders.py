@@ -25,8 +25,8 @@ from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.run_ledger import RunLedger
 from tape.trace import read_trace
+from tests.experiments.studies.sdp_synthetic import Synthetic
 from tests.tape.loader_sweeps import Loader
-from tests.tape.methods.sdp.synthetic import Synthetic
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tape.adapters.finished import open_run
+from tape.adapters.operations import open_run
 from tape.budget import Budget
 from tape.budget.deadline import Deadline
 from tape.cli import main

@@ -33,7 +33,7 @@ from tape.lm.base import Constraint, Forced, JsonSchema, OneOf, Regex
 from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import json_object, retry_after
-from tape.methods.sdp.predicate_prompts import PredicatePrompts
+from tape.methods.sdp.chat_prompts import PredicatePrompts
 from tape.methods.sdp.target import Target
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import PromptFormat

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from envs.search.prompts.chat import ChatSearchFormat
 from tape.lm.base import Request
-from tape.methods.cgdp.prompts.chat import ChatSearchFormat
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols.search import Passage
 

@@ -33,7 +33,6 @@ class ScienceErrorRates:
         verdicts: Of a verdict on one predicate: yes for no or no for yes.
         predictions: Of a predicted next state, a score, or a choice among plans.
         seed: Seed of everything drawn.
-        free: Whether predicates are worded so that only a model can judge them.
         alike: Whether all roles err alike: the error of a point of the task is the same in a plan, an action and a
             prediction, whoever asks, and one that was seen to be made is drawn anew, not ruled out.
     """
@@ -42,7 +41,6 @@ class ScienceErrorRates:
     verdicts: float = 0.1
     predictions: float = 0.1
     seed: int = 0
-    free: bool = False
     alike: bool = field(default=False, repr=False)
 
     @classmethod
@@ -57,19 +55,18 @@ class ScienceErrorRates:
         values: dict[str, float] = {}
         for name, text in given.items():
             try:
-                values[name] = int(text) if name in ("seed", "free", "alike") else float(text)
+                values[name] = int(text) if name in ("seed", "alike") else float(text)
             except ValueError:
                 values[name] = -1
             highest = 2**63 if name == "seed" else 1
             if name not in known or not 0 <= values[name] <= highest:
                 raise ConfigError(
                     f"simulated:scienceworld?{name}={text}: options are errors, verdicts and predictions (0 to 1), "
-                    "free and alike (0 or 1) and seed"
+                    "alike (0 or 1) and seed"
                 )
         common = values.get("errors", cls.errors)
         verdicts, predictions = values.get("verdicts", common), values.get("predictions", common)
-        free, alike = bool(values.get("free", 0)), bool(values.get("alike", 0))
-        return cls(common, verdicts, predictions, int(values.get("seed", 0)), free, alike)
+        return cls(common, verdicts, predictions, int(values.get("seed", 0)), bool(values.get("alike", 0)))
 
     def chance(self, *names: object) -> random.Random:
         """Chance that depends on the seed and on names alone."""

@@ -183,12 +183,11 @@ class SimulatedScienceLM:
             del point
             return wrong_predicate(text, prompt, slip)
 
-        chain = distorted(items, prompt, self.rates, rng, wrong) or [verdicts.anything(prompt)]
-        return [verdicts.freely(text) for text in chain] if self.rates.free else chain
+        return distorted(items, prompt, self.rates, rng, wrong) or [verdicts.anything(prompt)]
 
     def _realize(self, prompt: Prompt, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
         aim = _AIM.search(prompt.text)
-        text = verdicts.plainly(aim[1]) if aim else ""
+        text = aim[1].strip() if aim else ""
         action = toward(text, prompt, steps, at)
         if action is not None:
             return _acted(action if action not in prompt.useless else "look around")

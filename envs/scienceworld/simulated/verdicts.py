@@ -1,4 +1,4 @@
-"""How the simulated model judges predicates, and its freer wordings of them."""
+"""How the simulated model judges predicates."""
 
 from __future__ import annotations
 
@@ -15,34 +15,8 @@ from envs.scienceworld.things import plain
 TOLERANCE = 5
 """How far a measured number may be from the predicate's."""
 
-_FREE: tuple[tuple[str, str, str], ...] = (
-    # The form of the sentence, its freer wording, and the way back.
-    (r"The agent is in the (.+)", "The way to the {0} has been made", "The agent is in the {0}"),
-    (r"The agent's inventory contains the (.+)", "The {0} has been obtained", "The agent's inventory contains the {0}"),
-    (r"The agent has focused on the (.+)", "Focus lies with the {0} now", "The agent has focused on the {0}"),
-    (r"The (.+) is turned on", "The {0} has been started", "The {0} is turned on"),
-    (r"The (.+) is open", "The {0} has been opened up", "The {0} is open"),
-    (r"The (.+) is in the (.+)", "The {0} has been brought to the {1}", "The {0} is in the {1}"),
-)
 _DENIES = re.compile(r"\b(?:not|no|cannot|don't|can't|isn't|already)\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-
-
-def freely(text: str) -> str:
-    """A predicate in words that only a model can judge."""
-    for form, free, _ in _FREE:
-        if match := re.fullmatch(form, text):
-            return free.format(*match.groups())
-    return text
-
-
-def plainly(text: str) -> str:
-    """The way back from :func:`freely`."""
-    for _, free, back in _FREE:
-        pattern = re.escape(free).replace(r"\{0\}", "(.+)").replace(r"\{1\}", "(.+)")
-        if match := re.fullmatch(pattern, text.strip()):
-            return back.format(*match.groups())
-    return text.strip()
 
 
 def anything(prompt: Prompt) -> str:
@@ -57,7 +31,7 @@ def verdict(
     observed, action = prompt.field("observation"), prompt.field("action")
     k = 0
     for condition in prompt.numbered():
-        believed = _shown(plainly(condition), action, observed, steps)
+        believed = _shown(condition.strip(), action, observed, steps)
         if rng.random() < rates.verdicts:
             believed = not believed
         if not believed:

@@ -115,6 +115,6 @@ class TypedCallsAtOnce(ResultsAtOnce):
     def begin(
         self, path: Sequence[Action], most: int, begun: Callable[[Action], None], ended: Callable[[Action], None]
     ) -> None:
-        """See :meth:`tape.protocols.at_once.CallsAtOnce.begin`."""
+        """See :meth:`tape.protocols.parts.CallsAtOnce.begin`."""
         self._planned = self._taken(path)
         super().begin(path, most, begun, ended)

@@ -16,7 +16,7 @@ from envs.tool_chains.typed.prompts.declared import DeclaredTypedFormat
 from envs.tool_chains.typed.state import TypedState
 from tape.budget import STEP, Budget, BudgetLike, Resources
 from tape.protocols import Action, Environment, Observation, State
-from tape.protocols.at_once import CallsAtOnce
+from tape.protocols.parts import CallsAtOnce
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.apart import Made, attempt, make

@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 
 from tape.agents.base import Agent
 from tape.analysis.probe.record import CaseAnswer, FirstCall, PricedEpisode, Probe, ProbeError, RoleRecord, fingerprint
-from tape.analysis.roles import RoleMeasure, measure
 from tape.budget import Budget, Ledger
 from tape.budget.deadline import KIND as WALL
 from tape.engine.settings import TapeConfig
-from tape.errors import BudgetExceededError
+from tape.errors import BudgetExceededError, TapeError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import LanguageModel, worst_case, worst_case_of_scoring
+from tape.lm.base import LanguageModel, OneOf, Usage, weighs, worst_case, worst_case_of_scoring
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
-from tape.protocols.role_cases import RoleCase
+from tape.protocols.role_cases import JudgedAnswer, RoleCase
 from tape.seeds import derive
 
 BATCH = 4
@@ -46,6 +45,31 @@ class ProbeLimits:
     seconds: float = 600.0
     usd: int | None = None
     plans: int = 4
+
+
+Answered = tuple[RoleCase, JudgedAnswer, Usage]
+"""A case, what came of it, and the tokens of its call."""
+
+
+async def answers_to(model: LanguageModel, cases: Sequence[RoleCase]) -> list[Answered]:
+    """Ask a model cases of one role at once, greedily.
+
+    Raises:
+        TapeError: It cannot be asked.
+    """
+    if weighs(model) and all(case.reading is not None for case in cases):
+        read = [(case, *await case.reading.read(model)) for case in cases if case.reading is not None]
+        return [(case, case.judge(text), usage) for case, text, usage in read]
+    requests = [case.request for case in cases]
+    if not cases[0].scored:
+        completions = zip(cases, await model.generate(requests), strict=True)
+        return [(case, case.judge(completion.texts[0]), completion.usage) for case, completion in completions]
+    answers: list[Answered] = []
+    for case, (weights, usage) in zip(cases, await model.score_options(requests), strict=True):
+        assert isinstance(case.request.constraint, OneOf), "a score is asked for by a choice"
+        text = case.request.constraint.options[weights.index(max(weights))] if any(weights) else ""
+        answers.append((case, case.judge(text), usage))
+    return answers
 
 
 class Prober:
@@ -137,14 +161,18 @@ class Prober:
         if not fit:
             return
         case = min(fit, key=lambda case: self._model.prompt_tokens(case.request) + case.request.max_tokens)
-        took = []
+        took, answers = [], list[Answered]()
         for _ in range(1 if getattr(self._model, "remote", False) else 2):
-            role_measure = await measure(self._lm, [case], batch=1)
-            if role_measure.failure:
+            began = time.monotonic()
+            try:
+                answers = await answers_to(self._lm, [case])
+            except BudgetExceededError:
+                raise
+            except TapeError:
                 return  # it is asked again with the others, and then reported
-            took.append(role_measure.seconds)
+            took.append(time.monotonic() - began)
         self.probe.first = FirstCall(role=case.role, seconds=took[0], again=took[1] if len(took) > 1 else None)
-        self._take(role_measure)
+        self._take(case.role, answers, took[-1])
         open_[case.role].remove(case)
         self._note()
 
@@ -157,11 +185,16 @@ class Prober:
         if self._clock() + self._each(record) * len(some) > until:
             self.probe.stopped = "the time for it was over"
             return False
-        role_measure = await measure(self._lm, some, batch=len(some))
-        failed_before = bool(record.failure)
-        self._take(role_measure)
+        began, failed_before = time.monotonic(), bool(record.failure)
+        try:
+            answers, record.failure = await answers_to(self._lm, some), ""
+        except BudgetExceededError:
+            raise
+        except TapeError as error:
+            answers, record.failure = [], str(error)
+        self._take(role, answers, time.monotonic() - began)
         self._note()
-        if role_measure.failure:
+        if record.failure:
             return not failed_before  # an endpoint may be busy once
         del left[: len(some)]
         return bool(left)
@@ -174,20 +207,19 @@ class Prober:
         tokens = sum(other.n * other.worst_tokens for other in others)
         return record.worst_tokens * sum(other.seconds for other in others) / tokens if tokens else 0.0
 
-    def _take(self, role_measure: RoleMeasure) -> None:
-        record = self.probe.roles[role_measure.role]
-        record.seconds += role_measure.seconds
-        record.failure = role_measure.failure
-        for answered in role_measure.answers:
+    def _take(self, role: str, answers: Sequence[Answered], seconds: float) -> None:
+        record = self.probe.roles[role]
+        record.seconds += seconds
+        for case, judged, usage in answers:
             record.answers.append(
                 CaseAnswer(
-                    request=fingerprint(answered.case, self._model.identity),
-                    valid=answered.judged.valid,
-                    right=answered.judged.right,
-                    why=answered.judged.why[:200],
-                    chance=answered.case.chance,
-                    prompt_tokens=answered.prompt_tokens,
-                    completion_tokens=answered.completion_tokens,
+                    request=fingerprint(case, self._model.identity),
+                    valid=judged.valid,
+                    right=judged.right,
+                    why=judged.why[:200],
+                    chance=case.chance,
+                    prompt_tokens=usage.prompt_tokens,
+                    completion_tokens=usage.completion_tokens,
                 )
             )
 

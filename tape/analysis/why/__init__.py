@@ -6,14 +6,12 @@ cannot be rebuilt from a trace is marked, never guessed.
 
 Read it in this order: ``spans.py`` finds the rounds in the event log, ``rebuilt.py`` solves a recorded selection again
 and compares, ``selections.py`` asks what would be selected under other budgets, ``relaxations.py`` how little more
-would change it, ``needs.py`` what a path would need where none fits; ``rounds.py`` puts it together as ``data.py``, and
-``words.py`` writes it.
+would change it; ``rounds.py`` puts it together as ``data.py``, and ``words.py`` writes it.
 """
 
-from tape.analysis.why.about import about
-from tape.analysis.why.data import BudgetLine, Candidate, Relaxation, Round
-from tape.analysis.why.needs import Needs
+from tape.analysis.why.data import BudgetLine, Candidate, Needs, Relaxation, Round
 from tape.analysis.why.rounds import rounds
 from tape.analysis.why.spans import PathEnd
+from tape.analysis.why.words import about
 
 __all__ = ["BudgetLine", "Candidate", "Needs", "PathEnd", "Relaxation", "Round", "about", "rounds"]

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from solvers.errors import SolverError
-from tape.analysis.why.data import BudgetLine, Candidate, Relaxation, Round
-from tape.analysis.why.needs import Needs
+from tape.analysis.why.data import BudgetLine, Candidate, Needs, Relaxation, Round
 from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
 from tape.analysis.why.relaxations import Better, Relaxations
 from tape.analysis.why.selections import Pick
@@ -44,10 +43,7 @@ def rounds(events: Sequence[Event], *, relax: bool = True) -> list[Round]:
     for number, span in enumerate(spans(events), 1):
         result.append(_main(events, number, span, relax))
         result += [_again(events, number, span, place, relax) for place in range(len(span.reselections))]
-    return [
-        replace(planning_round, reasons=tuple(explain(planning_round)), outcome=outcome(planning_round))
-        for planning_round in result
-    ]
+    return [replace(round_, reasons=tuple(explain(round_)), outcome=outcome(round_)) for round_ in result]
 
 
 def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Round:
@@ -55,7 +51,7 @@ def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Roun
     at = _followed(events, span)
     until = span.last if at is None else at
     plans = [event for event in events[span.first : until + 1] if isinstance(event, PlansSampledEvent)]
-    planning_round = Round(
+    round_ = Round(
         number=number,
         kind="plan" if span.probe is None else "probe",
         step=span.step,
@@ -67,15 +63,15 @@ def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Roun
         relaxed=relax,
     )
     if at is None:
-        return _without_selection(events, span, planning_round)
-    planning_round = _selected(events, span, planning_round, at)
+        return _without_selection(events, span, round_)
+    round_ = _selected(events, span, round_, at)
     if span.probe is not None:
-        planning_round = _probed(events, span, planning_round)
+        round_ = _probed(events, span, round_)
     if (verifying := verifying_in(config_of(events))) is not None:
-        planning_round = _verified(events, span, planning_round, verifying.verdicts(events[span.first : span.last + 1]))
-    path = () if planning_round.chosen is None else planning_round.chosen.actions
+        round_ = _verified(events, span, round_, verifying.verdicts(events[span.first : span.last + 1]))
+    path = () if round_.chosen is None else round_.chosen.actions
     begun = next((index for index in (span.committed, span.probe) if index is not None), at)
-    return replace(planning_round, ended=ended(events, path, begun, span.last, changed=_changed(events, span, 0)))
+    return replace(round_, ended=ended(events, path, begun, span.last, changed=_changed(events, span, 0)))
 
 
 def _followed(events: Sequence[Event], span: Span) -> int | None:
@@ -102,7 +98,7 @@ def _changed(events: Sequence[Event], span: Span, place: int) -> int | None:
     return None
 
 
-def _without_selection(events: Sequence[Event], span: Span, planning_round: Round) -> Round:
+def _without_selection(events: Sequence[Event], span: Span, round_: Round) -> Round:
     """A plan that was followed as it is, or a round that ended before anything was selected."""
     actions: list[str] = []
     if span.acts and not span.folds:
@@ -113,8 +109,8 @@ def _without_selection(events: Sequence[Event], span: Span, planning_round: Roun
         elif isinstance(chain, PlanningEvent):
             actions = chain.planned()
         path = Candidate(tuple(actions), (), (), {}, None, None, None)
-        planning_round = replace(planning_round, kind="sampled", chosen=path)
-    return replace(planning_round, ended=ended(events, actions, span.first, span.last))
+        round_ = replace(round_, kind="sampled", chosen=path)
+    return replace(round_, ended=ended(events, actions, span.first, span.last))
 
 
 def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: bool) -> Round:
@@ -122,7 +118,7 @@ def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: 
     anew: Reselection = span.reselections[place]
     selection = _selection(events, anew.at)
     kept = anew.taken and tuple(selection.actions) == anew.before
-    planning_round = Round(
+    round_ = Round(
         number=number,
         kind="reselect",
         step=anew.step,
@@ -135,14 +131,12 @@ def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: 
         relaxed=relax,
     )
     if kept or not anew.taken:
-        noted = _noted(span, planning_round, selection, anew.at)
+        noted = _noted(span, round_, selection, anew.at)
         return replace(noted, ended=PathEnd("kept", 0, len(anew.before)))
-    planning_round = _selected(events, span, planning_round, anew.at, anew)
-    assert planning_round.chosen is not None, "it was taken"
+    round_ = _selected(events, span, round_, anew.at, anew)
+    assert round_.chosen is not None, "it was taken"
     changed = _changed(events, span, place + 1)
-    return replace(
-        planning_round, ended=ended(events, planning_round.chosen.actions, anew.at, span.last, changed=changed)
-    )
+    return replace(round_, ended=ended(events, round_.chosen.actions, anew.at, span.last, changed=changed))
 
 
 def _selected(events: Sequence[Event], span: Span, noted: Round, at: int, anew: Reselection | None = None) -> Round:
@@ -170,12 +164,12 @@ def _selected(events: Sequence[Event], span: Span, noted: Round, at: int, anew: 
         return replace(noted, unreproduced=f"the solver failed: {error}")
 
 
-def _noted(span: Span, planning_round: Round, selection: PathSelectedEvent, at: int) -> Round:
+def _noted(span: Span, round_: Round, selection: PathSelectedEvent, at: int) -> Round:
     """With what a selection holds."""
     posed = selection.problem
     left = posed.get("budget")
     return replace(
-        planning_round,
+        round_,
         graph_at=span.graph_before(at),
         selected_at=at,
         selector=selection.selector,
@@ -205,37 +199,35 @@ def _counts(again: Rebuilt, selection: PathSelectedEvent, refused: frozenset[str
     }
 
 
-def _explored(events: Sequence[Event], span: Span, planning_round: Round, again: Rebuilt) -> Round:
+def _explored(events: Sequence[Event], span: Span, round_: Round, again: Rebuilt) -> Round:
     """With alternatives, budgets, and what would be needed."""
     pick, selections = again.pick, again.found
     if pick is None:
-        return replace(planning_round, chosen=None, needs=Needs(selections.explain(), _message(events, span)))
+        return replace(round_, chosen=None, needs=Needs(selections.explain(), _message(events, span)))
     chosen = again.candidate(pick)
-    planning_round = replace(planning_round, chosen=chosen)
+    round_ = replace(round_, chosen=chosen)
     others, alike = selections.others(pick, MOST_SHOWN)
-    planning_round = replace(
-        planning_round, alternatives=tuple(again.candidate(other) for other in others), alike=alike
-    )
-    if planning_round.by_lm:
+    round_ = replace(round_, alternatives=tuple(again.candidate(other) for other in others), alike=alike)
+    if round_.by_lm:
         best = again.best
         if best is None:
-            return replace(planning_round, needs=Needs(selections.explain()))
-        return replace(planning_round, selected=None if best.path == pick.path else again.candidate(best))
+            return replace(round_, needs=Needs(selections.explain()))
+        return replace(round_, selected=None if best.path == pick.path else again.candidate(best))
     if chosen.partial:
-        planning_round = replace(planning_round, needs=Needs(selections.explain()))
-    if planning_round.status != "OPTIMAL":
-        return planning_round
-    kinds, more = selections.kinds if planning_round.relaxed else [], Relaxations(selections, pick)
+        round_ = replace(round_, needs=Needs(selections.explain()))
+    if round_.status != "OPTIMAL":
+        return round_
+    kinds, more = selections.kinds if round_.relaxed else [], Relaxations(selections, pick)
     alone = {kind: least for kind in kinds if (least := more.alone(kind)) is not None}
     lines = tuple(
         BudgetLine(kind, selections.rule.left[kind], pick.cost[kind], _relaxation(again, alone.get(kind), chosen))
         for kind in selections.kinds
     )
-    if not planning_round.relaxed:
-        return replace(planning_round, budgets=lines)
+    if not round_.relaxed:
+        return replace(round_, budgets=lines)
     joint = [*more.together([*alone])]
     return replace(
-        planning_round,
+        round_,
         budgets=lines,
         together=tuple(relaxation for least in joint if (relaxation := _relaxation(again, least, chosen))),
         longer=_relaxation(again, more.longer(), chosen),
@@ -272,36 +264,32 @@ def _message(events: Sequence[Event], span: Span) -> str:
     return texts[-1] if texts else ""
 
 
-def _probed(events: Sequence[Event], span: Span, planning_round: Round) -> Round:
+def _probed(events: Sequence[Event], span: Span, round_: Round) -> Round:
     """With the action that was tried because no path was left."""
     assert span.probe is not None
-    return replace(
-        planning_round, chosen=recorded(_selection(events, span.probe)), alternatives=(), misfits=(), budgets=()
-    )
+    return replace(round_, chosen=recorded(_selection(events, span.probe)), alternatives=(), misfits=(), budgets=())
 
 
-def _verified(events: Sequence[Event], span: Span, planning_round: Round, verdicts: Verdicts) -> Round:
+def _verified(events: Sequence[Event], span: Span, round_: Round, verdicts: Verdicts) -> Round:
     """With the verdicts of the verifier, and what was committed to."""
-    planning_round = replace(
-        planning_round,
+    round_ = replace(
+        round_,
         hypotheses=verdicts.hypotheses,
         queries=verdicts.queries,
         refusal=verdicts.refusal,
         committed_at=span.committed,
-        selected=planning_round.chosen,
+        selected=round_.chosen,
         chosen=None,
     )
     if span.committed is None:
-        return planning_round
+        return round_
     selection, graph_at = _selection(events, span.committed), span.graph_before(span.committed)
     chosen = recorded(selection)
     event: Any = None if graph_at is None else events[graph_at]
     if isinstance(event, GraphFoldedEvent):
         try:
-            chosen = placed(event, selection, sorted(planning_round.left))
+            chosen = placed(event, selection, sorted(round_.left))
         except NotReproducedError as error:
-            planning_round = replace(planning_round, unreproduced=str(error))
-    same = (
-        planning_round.selected is not None and chosen is not None and planning_round.selected.actions == chosen.actions
-    )
-    return replace(planning_round, chosen=chosen, selected=None if same else planning_round.selected)
+            round_ = replace(round_, unreproduced=str(error))
+    same = round_.selected is not None and chosen is not None and round_.selected.actions == chosen.actions
+    return replace(round_, chosen=chosen, selected=None if same else round_.selected)

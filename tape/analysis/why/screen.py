@@ -9,10 +9,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from tape.analysis.why.about import about
 from tape.analysis.why.data import Candidate, Round
 from tape.analysis.why.rounds import rounds
-from tape.analysis.why.words import count_of, differences, is_moves, listing
+from tape.analysis.why.words import about, count_of, differences, is_moves, listing
 from tape.budget import in_units
 from tape.show.console import GuardedConsole, plain_text
 from tape.show.console import guarded_text as _text
@@ -48,14 +47,14 @@ def _parts(title: str, about: Sequence[str], rounds: Sequence[Round]) -> Iterato
     yield from [_text(title, "bold")] if title else []
     yield from map(_text, about)
     kept: list[Round] = []
-    for planning_round in rounds:
-        if planning_round.kind == "reselect" and (planning_round.kept or not planning_round.taken):
-            kept.append(planning_round)
+    for round_ in rounds:
+        if round_.kind == "reselect" and (round_.kept or not round_.taken):
+            kept.append(round_)
             continue
         yield from _kept(kept)
         kept = []
         yield ""
-        yield from _round(planning_round)
+        yield from _round(round_)
     yield from _kept(kept)
     if any(item.alternatives or item.misfits or item.budgets for item in rounds):
         yield ""
@@ -67,10 +66,10 @@ def _kept(kept: Sequence[Round]) -> Iterator[RenderableType]:
     if not kept:
         return
     yield ""
-    steps = listing([str(planning_round.step) for planning_round in kept])
+    steps = listing([str(round_.step) for round_ in kept])
     what = (
         "the path in hand was kept"
-        if any(not planning_round.kept for planning_round in kept)
+        if any(not round_.kept for round_ in kept)
         else "the rest of the path was still the best"
     )
     each = "" if len(kept) == 1 else " each time"
@@ -78,50 +77,42 @@ def _kept(kept: Sequence[Round]) -> Iterator[RenderableType]:
     yield Padding(_text(sentence), (0, 0, 0, 2))
 
 
-def _round(planning_round: Round) -> Iterator[RenderableType]:
+def _round(round_: Round) -> Iterator[RenderableType]:
     """The parts of a round."""
-    yield _text(_head(planning_round), "bold")
-    if made := _made(planning_round):
+    yield _text(_head(round_), "bold")
+    if made := _made(round_):
         yield _text(made)
     yield ""
-    rows = [("why", sentence) for sentence in planning_round.reasons]
-    rows += [("", f"{_verdict(planning_round)}")] if planning_round.hypotheses else []
-    rows += [("then", planning_round.outcome)] if planning_round.outcome else []
-    mismatch = planning_round.ended.mismatch
-    if mismatch is not None and planning_round.ended.how not in ("reselected",):
+    rows = [("why", sentence) for sentence in round_.reasons]
+    rows += [("", f"{_verdict(round_)}")] if round_.hypotheses else []
+    rows += [("then", round_.outcome)] if round_.outcome else []
+    mismatch = round_.ended.mismatch
+    if mismatch is not None and round_.ended.how not in ("reselected",):
         rows += [("predicted", mismatch.predicted), ("observed", mismatch.observed)]
     yield _pairs(rows)
-    if planning_round.chosen is not None or planning_round.selected is not None or planning_round.alternatives:
+    if round_.chosen is not None or round_.selected is not None or round_.alternatives:
         yield ""
-        yield _paths(planning_round)
-    if planning_round.budgets:
+        yield _paths(round_)
+    if round_.budgets:
         yield ""
-        yield _budgets(planning_round)
+        yield _budgets(round_)
 
 
-def _head(planning_round: Round) -> str:
-    left = listing([in_units(*item) for item in planning_round.left.items()]) if planning_round.left else ""
-    where = "before the first step" if planning_round.step == 0 else f"after step {planning_round.step}"
-    name = (
-        f"ROUND {planning_round.number}"
-        if planning_round.kind != "reselect"
-        else f"ROUND {planning_round.number}, SELECTED ANEW"
-    )
+def _head(round_: Round) -> str:
+    left = listing([in_units(*item) for item in round_.left.items()]) if round_.left else ""
+    where = "before the first step" if round_.step == 0 else f"after step {round_.step}"
+    name = f"ROUND {round_.number}" if round_.kind != "reselect" else f"ROUND {round_.number}, SELECTED ANEW"
     return f"{name}, {where}" + (f", with {left} left for the path" if left else "")
 
 
-def _made(planning_round: Round) -> str:
+def _made(round_: Round) -> str:
     """What the graph was made of."""
-    if planning_round.graph is None or planning_round.kind == "reselect":
+    if round_.graph is None or round_.kind == "reselect":
         return ""
-    graph = planning_round.graph
-    plans = (
-        f"{count_of(planning_round.sampled, 'sampled plan')}"
-        if planning_round.sampled
-        else "What was left of the plans"
-    )
-    if planning_round.readable < planning_round.sampled:
-        plans += f" ({planning_round.sampled - planning_round.readable} unreadable)"
+    graph = round_.graph
+    plans = f"{count_of(round_.sampled, 'sampled plan')}" if round_.sampled else "What was left of the plans"
+    if round_.readable < round_.sampled:
+        plans += f" ({round_.sampled - round_.readable} unreadable)"
     made = f"{plans} made {count_of(graph['nodes'], 'state')} and {count_of(graph['edges'], 'action')}"
     seen = [f"{graph[name]} {text}" for name, text in _SEEN.items() if graph[name]]
     return f"{made}; {listing(seen)}." if seen else f"{made}."
@@ -134,8 +125,8 @@ _SEEN = {
 }
 
 
-def _verdict(planning_round: Round) -> str:
-    refused = [hypothesis for hypothesis in planning_round.hypotheses if not hypothesis.accepted]
+def _verdict(round_: Round) -> str:
+    refused = [hypothesis for hypothesis in round_.hypotheses if not hypothesis.accepted]
     if not refused:
         return "The verifier refused nothing."
     text = "; ".join(f"{' > '.join(hypothesis.actions)}: {hypothesis.why}" for hypothesis in refused)
@@ -153,22 +144,22 @@ def _pairs(rows: Sequence[tuple[str, str]]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _paths(planning_round: Round) -> RenderableType:
+def _paths(round_: Round) -> RenderableType:
     """The chosen path and the others."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(ratio=1)
     table.add_column(max_width=26)
     table.add_column(no_wrap=True)
     table.add_row(_text("path", "dim"), _text("worst case", "dim"), _text("score", "dim"))
-    picked = planning_round.picked
-    what = "CHOSEN" if planning_round.committed_at is None else "COMMITTED TO"
-    if planning_round.chosen is not None:
-        _add(table, what, planning_round.chosen, None, "bold")
-    if planning_round.selected is not None:
-        _add(table, "the solver's choice", planning_round.selected, None)
-    for path in planning_round.alternatives:
+    picked = round_.picked
+    what = "CHOSEN" if round_.committed_at is None else "COMMITTED TO"
+    if round_.chosen is not None:
+        _add(table, what, round_.chosen, None, "bold")
+    if round_.selected is not None:
+        _add(table, "the solver's choice", round_.selected, None)
+    for path in round_.alternatives:
         _add(table, "also fits", path, picked)
-    for path in planning_round.misfits:
+    for path in round_.misfits:
         over = listing([in_units(*item) for item in path.over.items()])
         _add(table, f"better, but needs {over} more", path, picked)
     return Padding(table, (0, 0, 0, 2))
@@ -215,15 +206,15 @@ def _shared(actions: Sequence[str], chosen: Sequence[str]) -> tuple[int, int]:
     return (first if first > 1 else 0), (last if last > 1 else 0)
 
 
-def _budgets(planning_round: Round) -> RenderableType:
+def _budgets(round_: Round) -> RenderableType:
     """Each budget, and what a little more of it buys."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     table.add_row(*[_text(name, "dim") for name in ("budget", "left", "needed", "a little more would buy")])
-    joint = {kind for together in planning_round.together for kind in together.to}
-    for line in planning_round.budgets:
+    joint = {kind for together in round_.together for kind in together.to}
+    for line in round_.budgets:
         buys = "nothing"
         if line.more is not None:
             buys = f"{in_units(line.kind, line.more.by[line.kind])} more: {line.more.gain}"
@@ -231,7 +222,7 @@ def _budgets(planning_round: Round) -> RenderableType:
             buys = "alone nothing"
         left, used = in_units(line.kind, line.left), in_units(line.kind, line.used)
         table.add_row(_text(line.kind), _text(left), _text(used), _text(buys, "bold" if line.more else ""))
-    for together in planning_round.together:
+    for together in round_.together:
         more = listing([in_units(*item) for item in together.by.items()])
         table.add_row(_text(listing([*together.to])), "", "", _text(f"{more} more: {together.gain}", "bold"))
     return Padding(table, (0, 0, 0, 2))

@@ -3,7 +3,7 @@
 Endpoints enforce JSON schemas; few know choices and regular expressions. What an endpoint does not know is wrapped:
 ``Choice(("a", "b"))`` becomes the schema of ``{"answer": "a" or "b"}`` and the answer is taken out again. Whatever the
 endpoint promises, every answer is checked here. For llama.cpp choices and patterns become grammars
-(:mod:`tape.lm.gbnf`).
+(:mod:`tape.lm.constraints`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from tape.errors import ConstraintError
 from tape.lm.base import Constraint, Forced, Grammar, JsonSchema, OneOf, Regex
-from tape.lm.constraints import to_pattern
-from tape.lm.gbnf import to_gbnf
+from tape.lm.constraints import to_gbnf, to_pattern
 
 FormKind = Literal["free", "schema", "regex", "choice", "grammar"]
 

@@ -1,11 +1,14 @@
-"""How an endpoint is treated."""
+"""How an endpoint is treated, and one client per event loop, since its connections belong to the loop."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tape.errors import ConfigError
+from tape.lm.hosted.wire import Wire, WireSession
 from tape.reading import short
 
 Booked = Literal["worst", "prompt", "nothing"]
@@ -61,3 +64,36 @@ class EndpointLimits:
                     f"{name} of a hosted model is what is booked after such a fault, one of "
                     f"{', '.join(get_args(Booked))}; got {short(booked)}"
                 )
+
+
+class InLoop:
+    """Client and call limit of one event loop."""
+
+    def __init__(self, wire: Wire, concurrency: int) -> None:
+        self._wire = wire
+        self._slots = asyncio.Semaphore(concurrency)
+        self._session: WireSession | None = None
+        self._keeper: AsyncGenerator[None, None] | None = None
+
+    async def __aenter__(self) -> WireSession:
+        if self._session is None:
+            self._session = self._wire.open()
+            self._keeper = _kept(self._session)
+            await anext(self._keeper)
+        await self._slots.acquire()
+        return self._session
+
+    async def __aexit__(self, *_: Any) -> None:
+        self._slots.release()
+
+
+async def _kept(session: WireSession) -> AsyncGenerator[None, None]:
+    """Closes a client with its event loop.
+
+    ``asyncio.run`` closes generators that were begun in its loop before it closes the loop itself, so connections
+    are given back where they belong, whoever runs the loop.
+    """
+    try:
+        yield
+    finally:
+        await session.close()

@@ -12,11 +12,9 @@ from weakref import WeakKeyDictionary
 
 from tape.errors import ConstraintError, EndpointWarning
 from tape.lm.base import BatchError, Completion, EndpointError, Message, OneOf, Request, Usage
-from tape.lm.hosted.concessions import ABOUT_THE_REQUEST, Concessions, messages_of
+from tape.lm.hosted.concessions import ABOUT_THE_REQUEST, Concessions, RequestAccount, messages_of
 from tape.lm.hosted.forms import Form, describe, form_of, most_tokens, problem_of, read_back
-from tape.lm.hosted.limits import EndpointLimits
-from tape.lm.hosted.loops import InLoop
-from tape.lm.hosted.request_account import RequestAccount
+from tape.lm.hosted.limits import EndpointLimits, InLoop
 from tape.lm.hosted.wire import (
     PASSING,
     RETRYABLE,
@@ -110,11 +108,7 @@ class HostedLM:
         return await self._each(requests, self._complete)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Ask for one option each: the answer gets weight 1, and none where it is no option.
-
-        Raises:
-            BatchError: Some requests failed; holds the answers to the others.
-        """
+        """Ask for one option each: the answer gets weight 1, and none where it is no option."""
         return await self._each(requests, self._score)
 
     async def _each(self, requests: Sequence[Request], function: Callable[[Request], Awaitable[T]]) -> list[T]:

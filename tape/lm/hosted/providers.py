@@ -17,11 +17,10 @@ from urllib.parse import urlsplit
 
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import LanguageModel
-from tape.lm.hosted.anthropic_wire import AnthropicWire
 from tape.lm.hosted.limits import Booked, EndpointLimits
 from tape.lm.hosted.model import HostedLM
-from tape.lm.hosted.openai_wire import LENGTH_FIELDS, OpenAIWire
 from tape.lm.hosted.wire import Wire
+from tape.lm.hosted.wires import LENGTH_FIELDS, AnthropicWire, OpenAIWire
 from tape.lm.price import FREE, TokenPrice
 from tape.plugins import missing_extra, require_extra
 from tape.redaction import hide, redacted

@@ -239,12 +239,7 @@ def name_in(body: Mapping[str, Any]) -> str:
 
 
 def text_within(text: str, most: int) -> str:
-    """The beginning of a text from outside, without keys, and without halves of surrogate pairs, which no file takes.
-
-    Args:
-        text: As it came.
-        most: Characters that are kept.
-    """
+    """The beginning of a text from outside, without keys, and without halves of surrogate pairs: no file takes them."""
     # A key may stand across the cut: so more is searched than is kept, and of a cut text its end is never kept.
     beginning = redacted(text[: most + _MARGIN])
     if len(text) > most + _MARGIN:

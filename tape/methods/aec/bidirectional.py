@@ -4,12 +4,14 @@ A forward frontier of partial assignments grows from the grounded facts, a backw
 alternative of the goal. Every precondition is satisfied, violated or unknown. An unknown one is *assumed*, and is then
 an unknown precondition of the hypothesis that is queried before commitment; or it is *established* by actions. A
 distance ranks and prunes nodes but accepts nothing: a plan is accepted if progression from the start, under its
-assumptions, reaches the goal. The search is deterministic and bounded; it is incomplete if a bound is reached.
+assumptions, reaches the goal. The search is deterministic and bounded, so it is incomplete. It is width-based [ours],
+with fewer nodes and more diverse plans: a forward node is kept only if two values that differ from the start occur
+together for the first time among nodes of the same assumptions, sets of assumptions are taken in turn, steps that the
+next one undoes are dropped, and one plan is kept for each set.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +23,6 @@ from tape.protocols import Action, Plan, State
 from tape.protocols.domain import Domain, require_predicates
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Predicate
-
-__all__ = ["BidirectionalProposer", "FoundPlan", "SearchLimits", "queryable", "search"]
 
 Assumable = Callable[[State, Sequence[Action], Predicate], bool]
 """Whether a plan of these actions from a state may assume an unknown predicate."""
@@ -39,28 +39,12 @@ class SearchLimits:
         nodes: Most nodes of both frontiers together.
         width: Most nodes kept of each length, on each side.
         assumptions: Most unknown preconditions that a plan may assume.
-        tau: Scale of the score ``exp(-D / tau)``.
-        novel: Width-based search [ours], with far fewer nodes and more diverse plans: keep a forward node only if two
-            values that differ from the start occur together for the first time among nodes of the same assumptions,
-            take sets of assumptions in turn, drop steps that the next one undoes, and keep one plan for each set.
-
-    Raises:
-        ConfigError: One of them is out of range.
     """
 
     length: int = 30
-    nodes: int = 8000
-    width: int = 128
+    nodes: int = 4000
+    width: int = 64
     assumptions: int = 3
-    tau: float = 2.0
-    novel: bool = False
-
-    def __post_init__(self) -> None:
-        for name, least in (("length", 0), ("nodes", 1), ("width", 1), ("assumptions", 0)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name}: expected at least {least}, got {getattr(self, name)!r}")
-        if not 0 < self.tau < math.inf:
-            raise ConfigError(f"tau: expected a positive number, got {self.tau!r}")
 
 
 @dataclass(frozen=True)
@@ -74,16 +58,6 @@ class FoundPlan:
 
     actions: tuple[Action, ...]
     assumed: Mapping[Predicate, bool]
-
-
-def proposer(domain: Domain) -> BidirectionalProposer:
-    """The proposer of ``proposer="two_frontier"``.
-
-    Raises:
-        ConfigError: The domain declares no predicates.
-    """
-    assumable = queryable(require_predicates(domain, "proposer='two_frontier'"))
-    return BidirectionalProposer(domain, SearchLimits(nodes=4000, width=64, novel=True), assumable=assumable)
 
 
 def queryable(domain: Predicates) -> Assumable:
@@ -106,10 +80,10 @@ def search(
     state: State,
     actions: Sequence[Action],
     m: int,
-    limits: SearchLimits | None = None,
-    assumable: Assumable | None = None,
+    limits: SearchLimits,
+    assumable: Assumable = lambda *_: True,
 ) -> list[FoundPlan]:
-    """Search for plans.
+    """At most ``m`` plans of these actions from a state, by length, number of assumptions, and text.
 
     Args:
         domain: Declares preconditions, effects, goals, rules and establishing actions.
@@ -117,13 +91,9 @@ def search(
         actions: The actions that plans may consist of.
         m: Most plans.
         limits: Bounds of the search.
-        assumable: What may be assumed if it is unknown; everything by default.
-
-    Returns:
-        At most ``m`` plans, by length, then by number of assumptions, then in textual order. Shorter ones may exist if
-        a limit is reached or effects depend on the state.
+        assumable: What may be assumed if it is unknown.
     """
-    return _Search(domain, state, actions, m, limits or SearchLimits(), assumable).run()
+    return _Search(domain, state, actions, m, limits, assumable).run()
 
 
 class _Search:
@@ -136,10 +106,10 @@ class _Search:
         actions: Sequence[Action],
         m: int,
         limits: SearchLimits,
-        assumable: Assumable | None,
+        assumable: Assumable,
     ) -> None:
         self._domain, self._state, self._m, self._limits = domain, state, m, limits
-        able = cache(lambda p: assumable is None or assumable(state, actions, p))
+        able = cache(lambda p: assumable(state, actions, p))
         self._progress = DeclaredProgression(domain, limits.assumptions, able)
         root = self._progress.root(domain.ground(state))
         self._needs = {action: domain.preconditions(action) for action in dict.fromkeys(actions)}
@@ -186,23 +156,17 @@ class _Search:
         """D: the unmet predicates of the nearest goal alternative."""
         return min((_unmet(view, goal.items()) for goal in self._goals), default=0.0)
 
-    def _score(self, distance: float) -> float:
-        return math.exp(-distance / self._limits.tau)
-
     def _best(self, nodes: list[Node]) -> list[Node]:
-        """Prune to the width: by score, then fewest assumptions, then text."""
-        order = sorted(nodes, key=lambda n: (-self._score(self._distance(n.view)), len(n.assumed), n.actions))
-        if self._limits.novel:
-            # Half of the width by score, for progress; half by sets of assumptions in turn, for diversity.
-            half = self._limits.width // 2
-            turn: Counter[Subgoal] = Counter()
-            ranked = []
-            for place, node in enumerate(order):
-                assumed = frozenset(node.assumed.items())
-                turn[assumed] += place >= half
-                ranked.append((turn[assumed] if place >= half else 0, place, node))
-            order = [node for *_, node in sorted(ranked, key=lambda item: item[:2])]
-        return order[: self._limits.width]
+        """Prune to the width: half of it by distance, for progress, half by sets of assumptions in turn."""
+        order = sorted(nodes, key=lambda n: (self._distance(n.view), len(n.assumed), n.actions))
+        half = self._limits.width // 2
+        turn: Counter[Subgoal] = Counter()
+        ranked = []
+        for place, node in enumerate(order):
+            assumed = frozenset(node.assumed.items())
+            turn[assumed] += place >= half
+            ranked.append((turn[assumed] if place >= half else 0, place, node))
+        return [node for *_, node in sorted(ranked, key=lambda item: item[:2])][: self._limits.width]
 
     def _advance(self) -> None:
         """Expand the forward nodes of the current length."""
@@ -214,7 +178,7 @@ class _Search:
                     continue
                 for after in self._successors(node, action, needs):
                     fresh = len(after.actions) <= self._limits.length and after.key not in self._seen_forward
-                    if fresh and (not self._limits.novel or self._is_novel(after)):
+                    if fresh and self._is_novel(after):
                         self._seen_forward.add(after.key)
                         self._made += 1
                         self._forward.setdefault(len(after.actions), []).append(after)
@@ -222,7 +186,7 @@ class _Search:
 
     def _wasted(self, node: Node, action: Action, needs: Assignment) -> bool:
         """Whether an action undoes all effects of the previous one and needs none of them."""
-        if not node.actions or not self._limits.novel:
+        if not node.actions:
             return False
         done = self._effects[node.actions[-1]]
         changed = {p for p, value in done.items() if value is not None and node.view.get(p) == value}
@@ -271,7 +235,7 @@ class _Search:
                     self._seen_backward.add(earlier)
                     self._made += 1
                     actions.append(((action, *rest), earlier))
-        return sorted(actions, key=lambda item: (-self._score(_unmet(start, item[1])), item[0]))[: self._limits.width]
+        return sorted(actions, key=lambda item: (_unmet(start, item[1]), item[0]))[: self._limits.width]
 
     def _meet(self, depth: int, layers: range) -> None:
         """Join forward nodes of one length with sub-goals that they do not violate; progression decides."""
@@ -295,7 +259,7 @@ class _Search:
             return
         ends = [done for goal in self._goals if (done := self._progress.require(end, goal)) is not None]
         for done in sorted(ends, key=lambda n: (len(n.assumed), sorted(n.assumed.items()))):
-            if self._limits.novel and any(f.assumed == dict(done.assumed) for f in self._found.values()):
+            if any(f.assumed == dict(done.assumed) for f in self._found.values()):
                 continue
             known = self._found.get(done.actions)
             if (known is None or len(done.assumed) < len(known.assumed)) and self._holds(done):
@@ -318,50 +282,28 @@ def _unmet(view: Assignment, wanted: Iterable[tuple[Predicate, bool]]) -> float:
 class BidirectionalProposer:
     """Implements :class:`tape.protocols.Proposer` by bidirectional search, without a language model.
 
-    Args:
-        domain: Declares the predicates.
-        limits: Bounds of each search.
-        assumable: What plans may assume if it is unknown; everything by default.
-        actions: The actions that plans from a state may consist of; by default the admissible ones, which is enough if
-            a domain lists all its actions in every state.
+    Raises:
+        ConfigError: The domain declares no predicates; when it is asked, its actions are open.
     """
 
-    def __init__(
-        self,
-        domain: Domain,
-        limits: SearchLimits | None = None,
-        actions: Callable[[State], Sequence[Action]] | None = None,
-        assumable: Assumable | None = None,
-    ) -> None:
-        self._domain, self._limits, self._actions = domain, limits or SearchLimits(), actions
-        self._predicates = require_predicates(domain, "the bidirectional search")
-        self._assumable = assumable
-
-    def hypotheses(self, state: State, m: int, steps: int | None = None) -> list[FoundPlan]:
-        """At most ``m`` plans with their assumptions.
-
-        Args:
-            state: Where to start.
-            m: Most plans.
-            steps: Most actions, if they are limited.
-
-        Raises:
-            ConfigError: The actions of the domain are open, and none were given.
-        """
-        actions = self._actions(state) if self._actions else self._domain.admissible(state)
-        if actions is None:
-            raise ConfigError(
-                "the bidirectional search needs a list of actions: this domain leaves them open, so pass actions="
-            )
-        limits = self._limits
-        if steps is not None and steps < limits.length:
-            limits = replace(limits, length=max(0, steps))
-        return search(self._predicates, state, actions, m, limits, self._assumable)
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._predicates = require_predicates(domain, "proposer='two_frontier'")
+        self._assumable = queryable(self._predicates)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """At most ``m`` plans from each start, none longer than the steps that remain; the seed is not used."""
         del seed
-        return [
-            [Plan(hypothesis.actions) for hypothesis in self.hypotheses(state, m, remaining.get("steps"))]
-            for state, remaining in starts
-        ]
+        return [self._plans(state, m, remaining.get("steps")) for state, remaining in starts]
+
+    def _plans(self, state: State, m: int, steps: int | None) -> list[Plan]:
+        actions, limits = self._domain.admissible(state), SearchLimits()
+        if actions is None:
+            raise ConfigError("the bidirectional search needs a list of actions, and this domain leaves them open")
+        if steps is not None:
+            limits = replace(limits, length=max(0, min(steps, limits.length)))
+        return [Plan(plan.actions) for plan in search(self._predicates, state, actions, m, limits, self._assumable)]
+
+
+proposer = BidirectionalProposer
+"""The proposer of ``proposer="two_frontier"``."""

@@ -15,14 +15,12 @@ from tape.engine.select import Path, log_selected
 from tape.engine.verification import Verification
 from tape.errors import ConfigError
 from tape.methods.aec.events import CommittedEvent, PredictedEvent, RefusedEvent, VerifiedEvent, word
-from tape.methods.aec.gating import Commit, Decision, Gate, GiveUp, Query, Simulate
-from tape.methods.aec.hypothesis import Hypothesis, actions_of, costs_of, remainder
-from tape.methods.aec.monitor import Monitor
+from tape.methods.aec.gating import Commit, Decision, Gate, GiveUp, Hypothesis, Query, Simulate, remainder
 from tape.methods.aec.predictor import Estimate, Predictor
 from tape.methods.aec.prefix import prefix_length
 from tape.methods.aec.query import Queries
 from tape.methods.aec.settings import AecSettings
-from tape.methods.aec.state import EpistemicState
+from tape.methods.aec.state import EpistemicState, Monitor
 from tape.methods.aec.verifier import PlanVerdict
 from tape.protocols import Action, Actor, Plan
 from tape.protocols.domain import require_predicates
@@ -83,12 +81,8 @@ class Controller(Verification):
                 ``infeasible`` if no path keeps the budgets; or an end during a query.
             BudgetExceededError: A call does not fit.
         """
-        self._state.beliefs.clear()
-        self._reserve.clear()
-        self._aside.clear()
-        self._denied.clear()
-        self._asked.clear()
-        self._answered.clear()
+        for memory in (self._state.beliefs, self._reserve, self._aside, self._denied, self._asked, self._answered):
+            memory.clear()
         self._why = "no hypothesis"
         committed = await self._round()
         if committed is not None:
@@ -172,8 +166,8 @@ class Controller(Verification):
         return result
 
     def _hypothesis(self, path: Path, remaining: dict[str, int]) -> Hypothesis:
-        actions = actions_of(path)
-        verdict = self._state.verify(actions, costs_of(path), remaining)
+        actions = path.actions
+        verdict = self._state.verify(actions, [edge.cost for edge in path.edges], remaining)
         expected, missing = dict(verdict.progression.pre), verdict.missing
         if not self._grounded_only:  # only the verifier checks the goal
             at = verdict.progression.needed_at
@@ -238,7 +232,7 @@ class Controller(Verification):
             if self._grounded_only and survivors[0].missing and self._prefix(survivors[0]):
                 return Commit(survivors[0])
             costs = self._affordable(_missing(survivors), remaining)
-            return self._gate.next(survivors, self._state.grounded, beliefs, remaining, costs)
+            return self._gate.next(survivors, beliefs, costs)
         likeliest = max(hypotheses, key=lambda h: beliefs.likelihood(h.missing))
         denied = [p for p, value in likeliest.missing.items() if beliefs.value(p) not in (None, value)]
         return Query(denied[0]) if self._grounded_only else Commit(likeliest)
@@ -280,7 +274,7 @@ class Controller(Verification):
             return [h.path for h in hypotheses]
         kept = {h.actions for h in survivors}
         aside = [*self._reserve, *(h.actions for h in hypotheses if h.actions not in kept)]
-        aside += [actions_of(path) for path in self._aside]
+        aside += [path.actions for path in self._aside]
         self._aside.clear()
         self._reserve = [self._past(actions, done) for actions in aside]
         return await self._refolded([self._past(h.actions, done) for h in survivors])

@@ -1,17 +1,99 @@
-"""The gate: query, simulate or commit next (AEC algorithm 1, eq. 4; the loop is ours)."""
+"""Beliefs, hypotheses, and the gate: query, simulate or commit next (AEC definition 3.1, algorithm 1, eq. 4).
+
+Nothing here can become a fact: no function takes a :class:`PredictedValue` to a
+:class:`tape.methods.aec.facts.GroundedFact`, and a :class:`tape.methods.aec.facts.Grounded` is made from observations
+alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from tape.budget import Resources
-from tape.methods.aec.beliefs import BeliefStore, PredictedValue
-from tape.methods.aec.facts import Grounded
-from tape.methods.aec.hypothesis import Hypothesis
+from tape.engine.select import Path
 from tape.methods.aec.settings import AecSettings
-from tape.protocols.predicates import Predicate
+from tape.methods.aec.verifier import PlanVerdict
+from tape.protocols import Action
+from tape.protocols.predicates import Assignment, Predicate
+
+
+@dataclass(frozen=True)
+class PredictedValue:
+    """What is predicted of a predicate.
+
+    Attributes:
+        value: The value that hypotheses are filtered by; None while it is only predicted.
+        mu: Predicted probability that the predicate is true.
+        sigma: Uncertainty of that prediction.
+    """
+
+    value: bool | None
+    mu: float
+    sigma: float
+
+
+class BeliefStore(dict[Predicate, PredictedValue]):
+    """Beliefs by predicate; those with a value are the domain of w^ (AEC eq. 1)."""
+
+    def value(self, predicate: Predicate) -> bool | None:
+        """The believed value, or None."""
+        belief = self.get(predicate)
+        return None if belief is None else belief.value
+
+    def predicted(self, predicate: Predicate, mu: float, sigma: float) -> None:
+        """Record a prediction; hypotheses are not filtered by it yet."""
+        self[predicate] = PredictedValue(None, mu, sigma)
+
+    def simulate(self, predicate: Predicate) -> bool:
+        """Believe the likelier value from here on and return it.
+
+        Raises:
+            KeyError: There is no prediction of it.
+        """
+        belief = self[predicate]
+        value = belief.mu >= 0.5
+        self[predicate] = replace(belief, value=value)
+        return value
+
+    def likelihood(self, expected: Mapping[Predicate, bool]) -> float:
+        """Probability that all of these values hold, taken as independent; 1/2 for each that has no prediction."""
+        product = 1.0
+        for predicate, value in expected.items():
+            mu = self[predicate].mu if predicate in self else 0.5
+            product *= mu if value else 1.0 - mu
+        return product
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One path of the plan graph, judged by the current facts.
+
+    Attributes:
+        path: The path.
+        verdict: The verifier's verdict.
+        expected: Pre(h) with the expected values; without the goal's if paths are not verified.
+        missing: The part of it that no grounded or entailed fact covers.
+    """
+
+    path: Path
+    verdict: PlanVerdict
+    expected: Assignment
+    missing: Mapping[Predicate, bool]
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Its actions."""
+        return self.path.actions
+
+
+def remainder(actions: Sequence[Action], done: Sequence[Action]) -> tuple[Action, ...]:
+    """The rest of a plan after its common prefix with some actions."""
+    same = 0
+    while same < min(len(actions), len(done)) and actions[same] == done[same]:
+        same += 1
+    return tuple(actions[same:])
 
 
 @dataclass(frozen=True)
@@ -54,18 +136,14 @@ class Gate(Protocol):
     def next(
         self,
         hypotheses: Sequence[Hypothesis],
-        grounded: Grounded,
         beliefs: BeliefStore,
-        remaining: Mapping[str, int],
         query_costs: Mapping[Predicate, Resources],
     ) -> Decision:
         """Decide.
 
         Args:
             hypotheses: The surviving ones, at least one, best first.
-            grounded: The facts.
             beliefs: If ``predicts``, they hold a prediction of every missing predicate.
-            remaining: Counts left of each capped kind.
             query_costs: The worst-case cost of each affordable query of a missing predicate.
         """
 
@@ -97,13 +175,10 @@ class ThresholdGate:
     def next(
         self,
         hypotheses: Sequence[Hypothesis],
-        grounded: Grounded,
         beliefs: BeliefStore,
-        remaining: Mapping[str, int],
         query_costs: Mapping[Predicate, Resources],
     ) -> Decision:
         """See :class:`Gate`."""
-        del grounded, remaining
         best = hypotheses[0]
         if not best.missing:
             return Commit(best)
@@ -123,13 +198,11 @@ class QueryAllGate:
     def next(
         self,
         hypotheses: Sequence[Hypothesis],
-        grounded: Grounded,
         beliefs: BeliefStore,
-        remaining: Mapping[str, int],
         query_costs: Mapping[Predicate, Resources],
     ) -> Decision:
         """See :class:`Gate`."""
-        del grounded, beliefs, remaining
+        del beliefs
         missing = next((p for h in hypotheses for p in h.missing if p in query_costs), None)
         if missing is not None:
             return Query(missing)

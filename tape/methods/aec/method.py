@@ -39,11 +39,8 @@ class AecMethod(VerifyingMethod):
             raise ValueError("aec takes the k best paths, so it needs selector='solver'")
         if config.execution == "free":
             raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
-        switches = config.ablations
-        if (config.costs, switches.cost_model, switches.merger) != ("declared",) * 3:
-            raise ValueError(
-                "aec commits to what is declared and observed, so it needs costs='declared' and no cost_model or merger"
-            )
+        if config.costs != "declared":
+            raise ValueError("aec commits to what is declared and observed, so it needs costs='declared'")
 
     def verdicts(self, events: Sequence[Event]) -> Verdicts:
         """The verdicts, queries and refusals of a round."""

@@ -9,11 +9,8 @@ from typing import NamedTuple, Protocol
 
 from tape.engine.context import RoleContext
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Request
 from tape.methods.aec.facts import Grounded
-from tape.protocols import State
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
 ROLE = "predict"
@@ -34,19 +31,6 @@ class Predictor(Protocol):
 
     async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
         """Predict each predicate from grounded facts."""
-
-
-def _requests(
-    prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate]
-) -> Sequence[tuple[Request, Sequence[Predicate]]]:
-    """Requests for predictions."""
-    asked = prompt_format.predict_request(state, predicates)
-    if asked is None:
-        raise ConfigError(
-            f"there are unknown predicates to predict, but {type(prompt_format).__name__} has no predict_request and "
-            "read_predict; use gate='query_all', or a model whose prompt format has them"
-        )
-    return asked
 
 
 class EnsemblePredictor:
@@ -83,8 +67,13 @@ class EnsemblePredictor:
 
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
         """Each sample's answer to each predicate, 1 for true."""
-        prompt_format = self._context.prompt_format
-        asked = _requests(prompt_format, grounded.observed, predicates)
+        form, state = self._context.prompt_format, grounded.observed
+        asked = form.predict_request(state, predicates)
+        if asked is None:
+            raise ConfigError(
+                f"there are unknown predicates to predict, but {type(form).__name__} has no predict_request and "
+                "read_predict; use gate='query_all', or a model whose prompt format has them"
+            )
         requests = [
             replace(
                 request,
@@ -98,16 +87,11 @@ class EnsemblePredictor:
         votes: dict[Predicate, list[float]] = {p: [] for p in predicates}
         for (_, covered), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
             for text in completion.texts:
-                for predicate, value in self._read(prompt_format, grounded.observed, covered, text).items():
-                    if predicate in votes:
-                        votes[predicate].append(float(value))
+                try:
+                    read = form.read_predict(state, covered, text)
+                except InvalidOutputError as error:
+                    self._context.count_malformed(ROLE, text, error)
+                    continue
+                for predicate in read.keys() & votes.keys():
+                    votes[predicate].append(float(read[predicate]))
         return votes
-
-    def _read(
-        self, prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate], text: str
-    ) -> Mapping[Predicate, bool]:
-        try:
-            return prompt_format.read_predict(state, predicates, text)
-        except InvalidOutputError as error:
-            self._context.count_malformed(ROLE, text, error)
-            return {}

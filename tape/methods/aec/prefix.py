@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from tape.methods.aec.verifier import PlanVerdict
 from tape.protocols.predicates import Assignment, Predicate
-from tape.protocols.progression import Interface, Progression
+from tape.protocols.pullback import Interface, Progression
 
 
 def prefix_length(verdict: PlanVerdict, goals: Sequence[Assignment]) -> int:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tape.budget import Resources
+from tape.choice.graph_problem import Edge
 from tape.engine.episode import Episode, environment_faults
-from tape.methods.aec.beliefs import BeliefStore
-from tape.methods.aec.events import JudgedEvent
-from tape.methods.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
+from tape.engine.execute import Seen, Watch
+from tape.methods.aec.entailment import Closure
+from tape.methods.aec.events import JudgedEvent, RuleDisabledEvent
+from tape.methods.aec.facts import Claim, Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
+from tape.methods.aec.gating import BeliefStore
 from tape.methods.aec.predictor import Estimate
-from tape.methods.aec.repair import Repair, claims_of
 from tape.methods.aec.verifier import PlanVerdict, Rulebook, Verifier
-from tape.protocols import Action
+from tape.protocols import Action, State
 from tape.protocols.domain import Domain, require_predicates
+from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Effects, Predicate
+
+MOST = 2
+"""A rule with this many counterexamples is disabled."""
 
 
 class EpistemicState:
@@ -24,10 +31,9 @@ class EpistemicState:
         self._episode = episode
         self._predicates = predicates = require_predicates(domain)
         self._store = GroundedStore(predicates, domain.key)
-        rulebook = Rulebook(tuple(predicates.rules()))
-        self._verifier = Verifier(predicates, rulebook)
-        self._repair = Repair(rulebook, episode.trace)
-        self._rulebook = rulebook
+        self._rulebook = Rulebook(tuple(predicates.rules()))
+        self._verifier = Verifier(predicates, self._rulebook)
+        self._against: dict[Contradiction, None] = {}
         self.beliefs = BeliefStore()
         self._open: dict[Predicate, Estimate] = {}
         with environment_faults("the predicates of the first observation cannot be computed"):
@@ -77,15 +83,27 @@ class EpistemicState:
             self._episode.trace.write(event)
 
     def _repaired(self, contradictions: Sequence[Contradiction]) -> None:
-        """Count counterexamples until no further rule is disabled."""
-        result = self._episode.result
-        self._repair.take(contradictions)
-        before = None
+        """Count counterexamples until no further rule is disabled (AEC appendix B.4)."""
+        method, before = self._episode.result.method, None
+        self._count(contradictions)
         while before != self._rulebook.disabled:
             before = set(self._rulebook.disabled)
-            self._repair.take(self._verifier.closure(self.grounded).contradictions)
-        result.method["counterexamples"] = self._repair.counts()
-        result.method["disabled_rules"] = sorted(self._rulebook.disabled)
+            self._count(self._verifier.closure(self.grounded).contradictions)
+        counted = Counter(f"{contradiction.claim.kind} {contradiction.claim.name}" for contradiction in self._against)
+        method["counterexamples"] = dict(sorted(counted.items()))
+        method["disabled_rules"] = sorted(self._rulebook.disabled)
+
+    def _count(self, contradictions: Sequence[Contradiction]) -> None:
+        """Take in distinct counterexamples and disable rules that keep failing."""
+        for contradiction in contradictions:
+            if contradiction in self._against:
+                continue
+            self._against[contradiction] = None
+            name = contradiction.claim.name
+            against = [str(c) for c in self._against if (c.claim.kind, c.claim.name) == ("rule", name)]
+            if len(against) >= MOST and name not in self._rulebook.disabled:
+                self._rulebook.disabled.add(name)
+                self._episode.trace.write(RuleDisabledEvent(rule=name, counterexamples=against))
 
     def verify(
         self, actions: Sequence[Action], costs: Sequence[Resources] = (), remaining: Mapping[str, int] | None = None
@@ -112,3 +130,66 @@ class EpistemicState:
                 left.append(action)
                 known = {p: value for p, value in known.items() if p not in effects} | certain
             return tuple(left)
+
+
+def claims_of(domain: Predicates, closure: Closure, action: Action) -> Mapping[Predicate, Claim]:
+    """The values that rules and declarations predict after an action.
+
+    Entailed values persist except for the action's effects. Effects are claimed only if all preconditions are known to
+    hold.
+    """
+    claims = closure.entailed()
+    known = closure.assignment
+    effects = domain.effects(action, known)
+    sure = all(known.get(p) is value for p, value in domain.preconditions(action).items())
+    for predicate, value in effects.items():
+        claims.pop(predicate, None)
+        if sure and value is not None:
+            claims[predicate] = Claim(value, "effect", action)
+    return claims
+
+
+class Monitor(Watch):
+    """Watches the execution of a committed path: counterevidence stops it before its next step (AEC appendix B.3).
+
+    Args:
+        episode: The episode.
+        state: Receives the observations.
+        certifies: Whether paths are verified; otherwise none is ever ``certified``.
+    """
+
+    verifies = True
+
+    def __init__(self, episode: Episode, state: EpistemicState, *, certifies: bool) -> None:
+        self._episode, self._state, self._certifies = episode, state, certifies
+        self.whole = True
+        """Whether the committed path is a whole plan, which has to reach the goal, or a prefix of one."""
+
+    def possible(self, action: Action) -> bool:
+        """Whether the environment admits the next action at all."""
+        admissible = self._episode.env.domain.admissible(self._episode.state)
+        return admissible is None or action in admissible
+
+    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Seen:
+        """Update the state after a step and judge the rest of the path.
+
+        Returns:
+            ``contradicted`` if the action failed (an observation contradicts its declared effects, or nothing changed
+            although something should) or an observation contradicts what the rest requires; ``certified`` if the
+            verifier accepts the rest; else ``open``.
+        """
+        expected, effective = self._state.effects(action), self._state.to_do([action])
+        self._state.observed("execution", action, action)
+        facts, key = self._state.grounded.assignment, self._episode.env.domain.key
+        verdict = self._state.verify(
+            [edge.action for edge in rest], [edge.cost for edge in rest], self._episode.remaining()
+        )
+        if any(value is not None and facts.get(predicate, value) != value for predicate, value in expected.items()):
+            return "contradicted"
+        if expected and effective and key(before) == key(self._episode.state):
+            return "contradicted"
+        if any(witness.denied and witness.step < len(rest) for witness in verdict.witnesses):
+            return "contradicted"
+        against_steps = any(witness.step < len(rest) for witness in verdict.witnesses)
+        accepted = verdict.accepted if self.whole else not against_steps
+        return "certified" if self._certifies and accepted else "open"

@@ -11,8 +11,7 @@ from tape.methods.aec.facts import Grounded, GroundedFact
 from tape.protocols import Action
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import InferenceRule, Predicate
-from tape.protocols.progression import Progression, progress
-from tape.protocols.pullback import Witness, affordable, pullback
+from tape.protocols.pullback import Progression, Witness, affordable, progress, pullback
 
 
 @dataclass(frozen=True)

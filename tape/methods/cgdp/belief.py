@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tape.methods.cgdp.prompts.format import Extracted, Finding
+from tape.methods.cgdp.prompts import Extracted, Finding
 from tape.methods.cgdp.view import Belief, Fact
 from tape.protocols.search import Passage
 

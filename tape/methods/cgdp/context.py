@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import LanguageModel, Request
-from tape.methods.cgdp.prompts.format import SearchFormat
+from tape.methods.cgdp.prompts import SearchFormat
 from tape.methods.cgdp.view import Belief, Form, SearchRound, View
 from tape.protocols.search import Passage
 

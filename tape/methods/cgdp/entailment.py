@@ -1,4 +1,6 @@
-"""Whether a quote answers a predicate, as far as that can be told without a model (an addition; the paper trusts it).
+"""Which facts agree with a question, and whether a quote answers a predicate, as far as that shows without a model.
+
+The second is an addition; the paper trusts the model.
 
 CGDP's update step takes the model's word for what is resolved, and a quote that stands in its source need not answer
 anything. SDP's appendix A.5 and A.6 filter findings before a verifier reads them; these filters are ours: the subject
@@ -9,7 +11,7 @@ what the predicate asks for. A model that judges texts is asked after them (:fun
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tape.lm.base import OneOf, Request
 from tape.methods.cgdp.view import Fact
@@ -62,7 +64,7 @@ def unanswered(predicate: str, facts: Sequence[Fact], done: Sequence[str] = (), 
 
     Args:
         predicate: A question.
-        facts: Facts whose subjects agree with it (:func:`tape.methods.cgdp.alignment.aligned`).
+        facts: Facts whose subjects agree with it (:func:`aligned`).
         done: Predicates that are resolved: their words are answered for.
         beside: What else the sources say, such as the time of a conversation.
     """
@@ -103,3 +105,33 @@ def _in(word: str, words: Sequence[str]) -> bool:
     return any(
         word == other or (min(len(word), len(other)) >= _STEM and word[:_STEM] == other[:_STEM]) for other in words
     )
+
+
+def names(subject: str, text: str) -> bool:
+    """Whether a text contains the words of a subject, in order; case is ignored."""
+    wanted, there = _WORD.findall(subject.lower()), _WORD.findall(text.lower())
+    width = len(wanted)
+    return width > 0 and any(there[i : i + width] == wanted for i in range(len(there) - width + 1))
+
+
+def aligned(question: str, facts: Iterable[Fact], subjects: Iterable[str]) -> tuple[Fact, ...]:
+    """The facts that agree with a question, in their order: answers are grounded in them alone (a pullback, as in AEC).
+
+    The subject of a fact is the title of its source. A fact is aligned if the question, or a fact that is already
+    aligned, names its subject; so a chain of facts leads from one subject to the next. All other facts are about
+    something else. If the question names no subject of the corpus, all facts are aligned.
+    """
+    left = list(facts)
+    if not any(names(subject, question) for subject in subjects):
+        return tuple(left)
+    naming = [question]
+    numbers: set[int] = set()
+    grown = True
+    while grown:
+        grown = False
+        for i, fact in enumerate(left):
+            if i not in numbers and any(names(fact.subject, text) for text in naming):
+                numbers.add(i)
+                naming.append(fact.quote)
+                grown = True
+    return tuple(fact for i, fact in enumerate(left) if i in numbers)

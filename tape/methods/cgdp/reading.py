@@ -11,12 +11,11 @@ from dataclasses import replace
 
 from tape.errors import BudgetExceededError
 from tape.lm.base import Request, window_of, worst_case
-from tape.methods.cgdp.alignment import aligned
 from tape.methods.cgdp.belief import RefusedClaim, Update, updated
 from tape.methods.cgdp.curation import curated, needs_curation, values_of
-from tape.methods.cgdp.entailment import entailment_request, unanswered
+from tape.methods.cgdp.entailment import aligned, entailment_request, unanswered
 from tape.methods.cgdp.events import BeliefEvent, Declined, HeldFact
-from tape.methods.cgdp.prompts.format import Extracted, Finding
+from tape.methods.cgdp.prompts import Extracted, Finding
 from tape.methods.cgdp.remembered import Remembered
 from tape.methods.cgdp.view import Belief, View
 from tape.protocols.search import Passage

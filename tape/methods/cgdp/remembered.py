@@ -13,7 +13,7 @@ from tape.lm.base import Request
 from tape.methods.cgdp.context import PromptWindow
 from tape.methods.cgdp.curation import BeliefCaps
 from tape.methods.cgdp.events import ContextEvent
-from tape.methods.cgdp.prompts.format import SearchFormat
+from tape.methods.cgdp.prompts import SearchFormat
 from tape.methods.cgdp.settings import CgdpSettings
 from tape.methods.cgdp.view import Belief, SearchRound, View
 from tape.protocols.search import SearchOption, SearchTask
@@ -60,7 +60,7 @@ class Remembered:
         if self.belief is not None:
             return View(self.domain.question, belief=self.shown(self.belief), notes=tuple(self.notes), target=target)
         if memory == "lobotomized":
-            newest = tuple(SearchRound(1, "", planning_round.passages) for planning_round in self.rounds[-1:])
+            newest = tuple(SearchRound(1, "", round_.passages) for round_ in self.rounds[-1:])
             return View(self.domain.question, rounds=newest)
         return View(
             self.domain.question, rounds=tuple(self.rounds[self._shown_from :]), notes=tuple(self.notes), target=target

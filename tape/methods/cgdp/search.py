@@ -15,11 +15,10 @@ from tape.engine.episode import Episode, EpisodeEnded
 from tape.errors import InvalidOutputError
 from tape.lm.base import most_completion_tokens
 from tape.lm.price import cost_of
-from tape.methods.cgdp.alignment import aligned
-from tape.methods.cgdp.context_budget import ContextBudget
+from tape.methods.cgdp.entailment import aligned
 from tape.methods.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
-from tape.methods.cgdp.prices import SearchPrices
-from tape.methods.cgdp.prompts.format import MoveKind, NextMove, SearchFormat
+from tape.methods.cgdp.prices import ContextBudget, SearchPrices
+from tape.methods.cgdp.prompts import MoveKind, NextMove, SearchFormat
 from tape.methods.cgdp.reading import SearchReading
 from tape.methods.cgdp.remembered import Remembered
 from tape.methods.cgdp.settings import CgdpSettings

@@ -91,12 +91,5 @@ class View:
     def texts(self) -> list[str]:
         """The findings that are shown: facts, notes, passages and thoughts."""
         facts = [] if self.belief is None else [f"{fact.subject}: {fact.text}" for fact in self.belief.facts]
-        passages = [
-            f"{passage.title}: {passage.text}" for planning_round in self.rounds for passage in planning_round.passages
-        ]
-        return [
-            *facts,
-            *self.notes,
-            *passages,
-            *(planning_round.thought for planning_round in self.rounds if planning_round.thought),
-        ]
+        passages = [f"{passage.title}: {passage.text}" for round_ in self.rounds for passage in round_.passages]
+        return [*facts, *self.notes, *passages, *(round_.thought for round_ in self.rounds if round_.thought)]

@@ -49,7 +49,7 @@ class Widening:
     def after(self, target: str) -> None:
         """Record whether the last search brought a passage that none before it did."""
         *before, last = self._search.rounds
-        seen = {passage.id for planning_round in before for passage in planning_round.passages}
+        seen = {passage.id for round_ in before for passage in round_.passages}
         self._stagnates[target] = all(passage.id in seen for passage in last.passages)
 
     def _wider(self, target: str, option: SearchOption) -> Iterator[tuple[str, SearchOption]]:

@@ -11,17 +11,17 @@ from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
-from tape.methods.sdp.adapter import Adapter, Caps, Foresees, Tools
-from tape.methods.sdp.adapters import require_adapter
-from tape.methods.sdp.always import AlwaysPass
+from tape.methods.sdp.adapter import Adapter, Caps, Foresees, PreparingAdapter, SdpEnvironment, Tools
 from tape.methods.sdp.loop import Loop
-from tape.methods.sdp.operators import Operators
-from tape.methods.sdp.path import PathChain
-from tape.methods.sdp.sample import SampleChain
+from tape.methods.sdp.operators import Check, Operators, Outcome, Verdict
+from tape.methods.sdp.path import PathChain, SampleChain
 from tape.methods.sdp.settings import SdpSettings
+from tape.methods.sdp.target import Chain
+from tape.methods.sdp.tool_adapter import ToolAdapter
 from tape.methods.sdp.writing import WritingRealize
 from tape.protocols import Environment
 from tape.seeds import derive
+from tape.tools.domain import ToolDomain
 
 
 class SdpAgent(TapeAgent):
@@ -132,7 +132,7 @@ class SdpAgent(TapeAgent):
             return _own_operators(episode.env, tools), None
         actor, validate = self.actor(episode), adapter.validator(tools)
         foresees = adapter if isinstance(adapter, Foresees) else None
-        realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample", tools=tools, foresees=foresees)
+        realize = WritingRealize(domain, actor, tools, invents=chain == "sample", foresees=foresees)
         if chain == "sample":
             single = SdpSettings.of(config).grain == "predicate"
             roles = self.proposer(episode), self.world_model(episode)
@@ -167,3 +167,40 @@ def caps_of(settings: SdpSettings, own: Caps) -> Caps:
         replans if settings.target_replans is None else settings.target_replans,
         settings.step_cap or own.steps,
     )
+
+
+def require_adapter(env: Environment) -> Adapter:
+    """The environment's own adapter, or else the one for environments of tools.
+
+    Raises:
+        ConfigError: The environment has none.
+    """
+    if isinstance(env, SdpEnvironment):
+        return env.sdp()
+    if isinstance(env.domain, ToolDomain):
+        return ToolAdapter(env.domain)
+    raise ConfigError(
+        f"the agent sdp needs an environment with an adapter, and {type(env).__name__} has none: use another "
+        "agent, for instance tape, or give it one (tape.methods.sdp.adapter."
+        "SdpEnvironment, docs/reference/methods/sdp.md)"
+    )
+
+
+class AlwaysPass:
+    """VALIDATE of the ablation (SDP section 4.3): certifies the current target without a check.
+
+    With the last one it certifies a goal that has no action of its own, too.
+
+    Args:
+        adapter: The environment's adapter; actions that only prepare an attempt certify nothing.
+    """
+
+    def __init__(self, adapter: Adapter | None = None) -> None:
+        self._adapter = adapter
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """K = 1, or 2 if the second target is a goal without an action."""
+        if isinstance(self._adapter, PreparingAdapter) and self._adapter.prepares(outcome.action):
+            return Verdict((), "it only prepares an attempt", counts=False)
+        k = 2 if len(tail) > 1 and tail[1].goal and tail[1].by is None else 1
+        return Verdict(tuple(Check(True, "always", "not validated") for _ in range(k)))

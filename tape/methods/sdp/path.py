@@ -1,8 +1,11 @@
-"""PROPOSE and REPLAN on the plan graph: the nodes of the selected path are the predicate chain."""
+"""PROPOSE and REPLAN from plans: the nodes of the path that is selected on the plan graph are the chain (SDP x TAPE).
+
+Without TAPE the states along one plan of the model, rolled out by the world model without selection, are the chain.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tape.choice.graph import UNKNOWN
@@ -15,10 +18,10 @@ from tape.engine.select import Path
 from tape.engine.verification import Verification
 from tape.methods.sdp.adapter import Adapter
 from tape.methods.sdp.operators import Outcome, Verdict
-from tape.methods.sdp.predicate_adapter import probe
+from tape.methods.sdp.predicate_adapter import in_words, probe
 from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.methods.sdp.target import Chain
-from tape.protocols import Action, State
+from tape.methods.sdp.target import Chain, Target
+from tape.protocols import Action, Domain, Plan, Proposer, State, WorldModel
 
 
 def chain_of(
@@ -122,3 +125,56 @@ class PathChain:
         self._followed = self._path.partial and left == 0
         self._mismatch = seen == "open" and self._episode.env.domain.key(outcome.after) != done.target
         return "the verifier no longer accepts the rest" if self._mismatch else None
+
+
+class SampleChain:
+    """The states along one sampled plan are the chain."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        adapter: Adapter,
+        proposer: Proposer,
+        world_model: WorldModel,
+        seed: Callable[..., int],
+        *,
+        single: bool = False,
+    ) -> None:
+        self._domain, self._adapter, self._seed, self._single = domain, adapter, seed, single
+        self._proposer, self._world_model = proposer, world_model
+
+    async def propose(self, state: CertifiedState) -> Chain:
+        """A chain from one plan."""
+        return await self._chain(state, state.projected, 0)
+
+    async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
+        """A new plan from here, without the failed actions if prompts can leave them out."""
+        start = at.state.projected
+        if self._domain.choices is not None:
+            start = self._domain.choices.without(start, at.tried)
+        return await self._chain(at.state, start, len(history))
+
+    async def _chain(self, state: CertifiedState, start: State, failures: int) -> Chain:
+        seed = self._seed("propose", self._domain.key(state.projected), state.left, failures)
+        [[plan]] = await self._proposer.propose([(start, state.remaining)], 1, seed)
+        states = await self._states(state.projected, plan)
+        actions = plan.actions[: len(states) - 1]
+        whole = len(actions) == len(plan.actions)
+        if self._domain.goal_test is not None:
+            whole = self._domain.goal_test.satisfied(states[-1])
+        nodes = [self._domain.key(after) for after in states[1:]]
+        chain = chain_of(self._adapter, states, actions, nodes, at_goal=whole)
+        return tuple(item for target in chain for item in singles(target)) if self._single else chain
+
+    async def _states(self, start: State, plan: Plan) -> list[State]:
+        """The states along a plan up to its first predicted invalid action."""
+        [predictions] = await self._world_model.rollout([(start, plan.actions)])
+        return [start, *(prediction.state for prediction in predictions if prediction.state is not None)]
+
+
+def singles(target: Target) -> Chain:
+    """A target as one target for each predicate that it requires; only the first has the action of its edge."""
+    if target.goal or len(target.requires) < 2:
+        return (target,)
+    first, *others = (replace(target, text=in_words((pair,)), requires=(pair,)) for pair in target.requires)
+    return (first, *(replace(other, by=None) for other in others))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tape.methods.sdp.adapter import Caps, Tools
+from tape.methods.sdp.chat_prompts import PredicatePrompts
 from tape.methods.sdp.lm_operators import LmPropose, LmRealize
 from tape.methods.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
-from tape.methods.sdp.predicate_prompts import PredicatePrompts
 from tape.methods.sdp.target import Chain, Fields, Required, Target
 from tape.protocols import Action, State
 from tape.protocols.domain import Domain, require_predicates

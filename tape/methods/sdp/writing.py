@@ -7,7 +7,7 @@ them; otherwise a repeated action is sampled again at a higher temperature. This
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tape.engine.act import MAX_RETRIES
@@ -32,9 +32,8 @@ class WritingRealize:
     Args:
         domain: The task.
         actor: Writes actions.
-        seed: Derives a seed from the inputs of an action.
+        tools: Requests untried actions.
         invents: Whether a target without an action gets a free choice; otherwise there is nothing to try.
-        tools: Requests untried actions; None: only the actor writes.
         foresees: Foresees failures; None: nothing is foreseen.
     """
 
@@ -42,14 +41,13 @@ class WritingRealize:
         self,
         domain: Domain,
         actor: Actor,
-        seed: Callable[..., int],
+        tools: Tools,
         *,
         invents: bool,
-        tools: Tools | None = None,
         foresees: Foresees | None = None,
     ) -> None:
-        self._domain, self._actor, self._seed, self._invents = domain, actor, seed, invents
-        self._tools, self._foresees = tools, foresees
+        self._domain, self._actor, self._tools = domain, actor, tools
+        self._invents, self._foresees = invents, foresees
 
     async def realize(self, at: MarkovState) -> Realized:
         """An action for the current target; none if it is lost, its action is inadmissible, or all were tried."""
@@ -121,8 +119,8 @@ class WritingRealize:
         state, remaining, tried = at.state.projected, at.state.remaining, self._tried(at)
         if planned is None and self._domain.choices is not None:
             state = self._domain.choices.without(state, tried)
-        if planned is None and (tried or repeats or self._ways(at)) and self._tools is not None:
-            request = self._among_untried(self._tools, at, state, plan)
+        if planned is None and (tried or repeats or self._ways(at)):
+            request = self._among_untried(at, state, plan)
             if request is not None or repeats:
                 form, number = self._tools.roles.prompt_format, len(at.attempts) * (MAX_RETRIES + 1) + attempt
                 usual = self._tools.config.temperature
@@ -130,20 +128,19 @@ class WritingRealize:
                 request = request or form.act_request(state, remaining, None, plan)
                 return _read(self._tools, state, request, await self._tools.ask(request, number, warm))
         shown = (self._domain.key(at.state.projected), planned, plan, tried, len(at.attempts), at.state.left)
-        return await self._actor.act(state, remaining, planned, plan, self._seed("realize", *shown, attempt))
+        return await self._actor.act(state, remaining, planned, plan, self._tools.seed("realize", *shown, attempt))
 
-    def _among_untried(self, tools: Tools, at: MarkovState, state: State, plan: Sequence[Action]) -> Request | None:
+    def _among_untried(self, at: MarkovState, state: State, plan: Sequence[Action]) -> Request | None:
         """The free request, constrained to untried actions; None if impossible, or if the domain omits tried ones."""
         named = None if self._domain.choices is not None else self._named(at)
-        if named is None:
-            return None
-        return replace(tools.roles.prompt_format.act_request(state, at.state.remaining, None, plan), constraint=named)
+        free = self._tools.roles.prompt_format.act_request(state, at.state.remaining, None, plan)
+        return None if named is None else replace(free, constraint=named)
 
     def _named(self, at: MarkovState) -> Constraint | None:
         """The constraint that admits only untried actions; None if there are none or too many, or it does not exist."""
         tried, state, left = self._tried(at), at.state.projected, at.state.remaining
         untried = [action for action in self._admissible(at) or () if action not in tried]
-        if self._tools is None or not 0 < len(untried) <= MOST_NAMED:
+        if not 0 < len(untried) <= MOST_NAMED:
             return None
         form, plan = self._tools.roles.prompt_format, [target.by for target in at.tail if target.by is not None]
         return any_of([form.act_request(state, left, action, plan).constraint for action in untried])

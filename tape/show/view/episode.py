@@ -63,7 +63,7 @@ def episode_record(events: Sequence[Event], why: Why, problem: str = "") -> dict
         problem: What is wrong with the trace, for people.
     """
     rounds, about = why(events)
-    shown = [planning_round for planning_round in rounds if not _minor(planning_round)]
+    shown = [round_ for round_ in rounds if not _minor(round_)]
     graphs = _Graphs(events, rounds)
     openings: dict[int, list[int]] = {}
     for number, mapping in enumerate(shown):
@@ -183,10 +183,10 @@ class _Graphs:
         self._records: dict[int, dict[str, Any]] = {}
         self._folds = [index for index, event in enumerate(events) if isinstance(event, GraphFoldedEvent)]
         on: dict[int, list[Mapping[str, Any]]] = {}
-        for planning_round in rounds:
-            at = self.at(planning_round)
+        for round_ in rounds:
+            at = self.at(round_)
             if at is not None:
-                on.setdefault(at, []).append(planning_round)
+                on.setdefault(at, []).append(round_)
         for at, mine in on.items():
             self._add(events[at], at, mine, refused_actions(events, at))
 
@@ -201,21 +201,15 @@ class _Graphs:
     def _add(self, event: Event, at: int, rounds: Sequence[Mapping[str, Any]], refused: frozenset[str]) -> None:
         assert isinstance(event, GraphFoldedEvent)
         graph = self.whole[at] = PlanGraph.from_dict(event.graph)
-        followed = [
-            planning_round["chosen"]
-            for planning_round in rounds
-            if planning_round["chosen"] and not _minor(planning_round)
-        ]
-        others = [
-            path for planning_round in rounds if planning_round["graph_at"] == at for path in _paths(planning_round)
-        ]
-        picks = [planning_round["selected"] or planning_round["chosen"] for planning_round in rounds]
+        followed = [round_["chosen"] for round_ in rounds if round_["chosen"] and not _minor(round_)]
+        others = [path for round_ in rounds if round_["graph_at"] == at for path in _paths(round_)]
+        picks = [round_["selected"] or round_["chosen"] for round_ in rounds]
         self._records[at], self._places[at] = graph_record(
             graph,
             str(event.graph.get("start", graph.nodes[0])),
             [_edges(graph, path) for path in [*followed, *others]],
             followed=len(followed),
-            kinds=sorted({kind for planning_round in rounds for kind in planning_round["left"]}),
+            kinds=sorted({kind for round_ in rounds for kind in round_["left"]}),
             confidence=max((pick["confidence"] for pick in picks if pick), default=0.0),
             refused=refused,
         )

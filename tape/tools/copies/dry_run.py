@@ -11,7 +11,7 @@ from typing import Any
 from tape.budget import Ledger, Resources
 from tape.errors import EnvironmentFaultError
 from tape.protocols import Action, Prediction, State
-from tape.protocols.copies import DryRunModel
+from tape.protocols.parts import DryRunModel
 from tape.tools.apart import Made
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.copies.base import States, Use

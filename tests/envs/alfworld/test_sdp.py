@@ -11,14 +11,14 @@ import pytest
 
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.plugin import PLUGIN
-from envs.alfworld.sdp import adapter, unread
+from envs.alfworld.sdp import adapter, truth, unread
 from experiments.studies.sdp.revalidation import revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.errors import ConfigError, InvalidOutputError
 from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.chat_prompts import PredicatePrompts
 from tape.methods.sdp.events import ChainEvent
 from tape.methods.sdp.operators import Outcome
-from tape.methods.sdp.predicate_prompts import PredicatePrompts
 from tape.methods.sdp.target import Target
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate
@@ -84,3 +84,8 @@ def test_one_command_certifies_several_single_predicates(cascade: bool, tmp_path
     assert (result.method["cascades"] > 1) is cascade
     with pytest.raises(ConfigError, match="grain='predicate' is for chain='sample'"):
         SdpAgent("bundled:household", sdp={"grain": "predicate"})
+
+
+def test_an_unknown_truth_is_no_fault() -> None:
+    odd = Target("lit(desklamp)", "lit", ((Predicate("lit", ("desklamp",)), True),))
+    assert truth(odd, frozenset(), won=False) is None

@@ -61,11 +61,10 @@ def test_what_cannot_be_done_is_refused_for_a_step() -> None:
         assert env.domain.outcome(before, action).state is None
 
 
-def test_the_search_cache_is_kept_and_a_query_is_paid_once() -> None:
-    env = environment("open", retriever="v5")
+def test_the_search_cache_is_kept_and_a_query_is_made_once() -> None:
+    env = environment("open")
     queries = ("Belmar Yards", "Belmar Yards", "who built Aldera")
-    costs, notes = zip(*((env.step(f"search: {query}")[1]["usd"], env.state.note) for query in queries), strict=True)
-    assert costs == (1_000_000, 0, 1_000_000)
+    notes = [env.step(f"search: {query}") and env.state.note for query in queries]
     assert "already" in notes[1]
     assert [made.query for made in env.state.searches] == ["Belmar Yards", "who built Aldera"]
 
@@ -154,7 +153,6 @@ def test_the_truth_of_targets_along_a_path() -> None:
         ({}, "give one of the two"),
         ({"given": PASSAGES, "corpus": TitledCorpus(PASSAGES)}, "give one of the two"),
         ({"given": PASSAGES, "reader": "oracle"}, "no reader 'oracle'"),
-        ({"corpus": TitledCorpus(PASSAGES), "retriever": "v9"}, "no retriever"),
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], message: str) -> None:

@@ -54,7 +54,7 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, content: object, mes
 
 def options(**changes: Any) -> dict[str, Any]:
     made = {"benchmark": "hotpotqa", "mode": "distractor", "data": None, "questions": "dev"}
-    return {**made, "retriever": "bm25", "reader": "lm", "errors": 0.0, **changes}
+    return {**made, "reader": "lm", "errors": 0.0, **changes}
 
 
 def test_a_public_file_is_played_in_both_modes(tmp_path: Path) -> None:
@@ -110,7 +110,6 @@ def test_our_own_questions_name_their_hops() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"retriever": "v3"}, "--mode open"),
         ({"errors": 0.2}, "--reader scripted"),
         ({"reader": "scripted", "errors": 1.0}, r"\[0, 1\)"),
         ({"reader": "scripted", "data": "x.json"}, "our own passages alone"),

@@ -1,10 +1,7 @@
 """BM25 with title boosting, and the paragraphs that come with a question."""
 
-import pytest
-
-from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.paragraphs import GIVEN, with_distractors
-from envs.hotpotqa.search import TitledCorpus, cost_of
+from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
 from envs.musique.scripted_reader import read
@@ -26,22 +23,6 @@ def test_titles_are_found_without_their_disambiguation_the_longest_first() -> No
         assert [p.title for p in CORPUS.by_title(text)] == ["Corvo (film)"]
     corpus = TitledCorpus([Passage("1", "Quill", "a"), Passage("2", "Ada Quill", "b"), Passage("3", "The Who", "c")])
     assert [p.title for p in corpus.by_title("who is Ada Quill the who")] == ["Ada Quill", "Quill"]
-
-
-def test_priced_retrievers_cost_what_they_declare_and_err_as_they_do() -> None:
-    assert cost_of("bm25")["steps"] == 1
-    assert (cost_of("v3")["seconds"], cost_of("v3")["usd"]) == (800, 45_000)
-    with pytest.raises(HotpotError, match="no retriever 'v9'"):
-        cost_of("v9")
-    corpus = TitledCorpus(load_corpus())
-    match = corpus.search("the town of Dreneranar and the ship Trenunemar")
-    assert len(match) == len(set(match)) == 10
-    queries = [query for q in load_questions("dev") for query, _, _ in gold_chain(q, load_corpus()) or []]
-    hits = {
-        name: sum(any(read(query, [p]) for p in corpus.search(query, name, 0, 3)) for query in queries)
-        for name in ("bm25", "v5", "v1")
-    }
-    assert hits["bm25"] >= hits["v5"] > hits["v1"]
 
 
 def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:

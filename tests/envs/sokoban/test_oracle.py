@@ -17,7 +17,7 @@ from envs.sokoban.push_search import PushSearch
 from envs.sokoban.simulator import is_solved, replay, step
 from envs.sokoban.state import Level, State
 from envs.sokoban.table import CostToGo
-from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level, scatter
+from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level
 from tests.profiles import examples
 
 FOUR = level_of("""
@@ -58,19 +58,6 @@ def test_answers_agree_with_plain_search(tables: bool, level: Level) -> None:
     if not tables:
         asked._table = lambda boxes: None  # type: ignore[method-assign]
     check_against_plain_search(level, asked)
-
-
-def test_search_agrees_with_the_table_on_larger_boards(no_tables: None) -> None:
-    rng = random.Random(8)
-    solvable = 0
-    for _ in range(12):
-        level = random_level(rng, low=7, high=9, max_boxes=2)
-        table = CostToGo(level)
-        for _ in range(12):
-            state = scatter(rng, level, len(level.start.boxes))
-            assert cost_to_go(level, state) == table[state]
-            solvable += table[state] is not None
-    assert solvable > 30
 
 
 @examples(80)
@@ -154,16 +141,6 @@ def test_more_goals_than_boxes_is_fine_and_fewer_is_not(no_tables: None) -> None
     assert cost_to_go(level, three) is None
 
 
-def test_four_boxes_and_every_state_on_the_way() -> None:
-    moves = solve(FOUR)
-    assert moves is not None
-    states = replay(FOUR, moves)
-    assert is_solved(FOUR, states[-1])
-    assert [cost_to_go(FOUR, state) for state in states] == list(range(len(moves), -1, -1))
-    assert solve(FOUR) == moves
-    assert Oracle(FOUR).solve(FOUR.start) == moves
-
-
 def test_four_boxes_agree_with_plain_search() -> None:
     # A small room, so that searching move by move ends.
     rng = random.Random(2)
@@ -222,16 +199,6 @@ def test_forgetting_changes_no_answer(no_tables: None, monkeypatch: pytest.Monke
     for _ in range(2):
         assert fresh.solve(FOUR.start) == expected
         assert fresh.solve(other) is not None
-
-
-@pytest.mark.soak
-def test_search_agrees_with_plain_search_on_many_boards() -> None:
-    rng = random.Random(77)
-    for _ in range(3_000):
-        level = random_level(rng, low=5, high=7, max_boxes=3)
-        fresh = Oracle(level)
-        fresh._table = lambda boxes: None  # type: ignore[method-assign]
-        assert fresh.cost_to_go(level.start) == PlainGame(level).shortest(level.start), level
 
 
 @examples(15)

@@ -30,9 +30,8 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    folder = tmp_path / "database"
+def write_database(folder: Path) -> None:
+    """A database of two cities with a few offers each."""
     flights, stays, places, sights, roads = FILES
     flown = [("Home", "Aton", "2022-03-16"), ("Aton", "Home", "2022-03-18"), ("Bton", "Home", "2022-03-20")]
     columns = ("", "Flight Number", "Price", "DepTime", "ArrTime", "FlightDate", "OriginCityName", "DestCityName")
@@ -57,15 +56,22 @@ def database(tmp_path: Path) -> Path:
     write(folder, roads, [dict(zip(columns, way, strict=True)) for way in ways])
     (folder / STATES).parent.mkdir(parents=True, exist_ok=True)
     (folder / STATES).write_text("".join(f"{c}\t{s}\n" for c, s in CITIES.items()), encoding="utf-8")
-    return folder
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    write_database(tmp_path / "database")
+    return tmp_path / "database"
+
+
+WISHES = {"house rule": None, "cuisine": ["Indian"], "room type": "private room", "transportation": None}
 
 
 def record(days: int = 3, **changes: Any) -> dict[str, Any]:
-    wishes = {"house rule": None, "cuisine": ["Indian"], "room type": "private room", "transportation": None}
     shown = {
         "org": "Home", "dest": "Aton" if days == 3 else "Stateland", "days": days,
         "visiting_city_number": {3: 1, 5: 2, 7: 3}.get(days), "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
-        "people_number": 2, "local_constraint": str(wishes), "budget": 1400, "level": "hard",
+        "people_number": 2, "local_constraint": str(WISHES), "budget": 1400, "level": "hard",
         "query": "Please plan a trip.", "annotated_plan": "", "reference_information": "",
     }  # fmt: skip
     return {**shown, **changes}

@@ -1,16 +1,14 @@
-"""AssistantBench's measure: by hand, and beside the official scorer."""
+"""AssistantBench's measure: by hand, and as it was published beside the official scorer."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import pytest
 
 from envs.web_qa.measure import score
 from tape.reading import read_json
-from tests.envs.web_qa.official import COUNT, PACKAGE, compared, official
 from tests.places import ROOT
 
 RESULT = ROOT / "experiments" / "results" / "web_qa_measure.json"
@@ -52,24 +50,11 @@ def test_no_answer_is_not_a_wrong_one(given: Any) -> None:
         assert score(given, gold) == (0.0, False)
 
 
-def test_the_official_scorer_agrees_as_published() -> None:
-    scorer = official()
-    if scorer is None:
-        pytest.skip(f"{PACKAGE} and scipy are not installed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of numpy, where the scorer divides by zero
-        mapping = compared(scorer)
-    kept = read_json(RESULT)
-    assert {key: value for key, value in mapping.items() if key != "package"} == {
-        k: v for k, v in kept.items() if k != "package"
-    }
-
-
 def test_what_is_published_of_the_comparison_adds_up() -> None:
     kept = read_json(RESULT)
     counts = list(kept["counts"].values())
-    assert sum(sum(kind.values()) for kind in counts) == kept["pairs"] == COUNT
-    assert sum(kind["same"] for kind in counts) == COUNT - len(kept["not the same"])
+    assert sum(sum(kind.values()) for kind in counts) == kept["pairs"] == 1000
+    assert sum(kind["same"] for kind in counts) == 1000 - len(kept["not the same"])
     for row in kept["not the same"]:  # what is ours can be scored again without the package
         answer_score = score(row["given"], row["gold"])
         assert [round(answer_score.accuracy, 4), answer_score.answered] == row["ours"]

@@ -15,7 +15,6 @@ from envs.web_qa.evidence import gathered
 from envs.web_qa.sdp import CAPS, WebAdapter, is_weak
 from envs.web_qa.web import DATA, Web, WebPage, WebTask, load_pages, load_tasks
 from tape.agents.react import ReactAgent
-from tape.cli import main
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
@@ -241,13 +240,3 @@ def test_its_errors_come_from_its_rates_and_seed() -> None:
     assert open_simulated("scienceworld?errors=0").name == "simulated:scienceworld?errors=0"
     other = ReactAgent(open_simulated("web_qa")).run(WebEnvironment(TASK, Web(PAGES)))
     assert (other.end_state, "knows our own tasks of web_qa alone" in other.detail) == ("model_error", True)
-
-
-@pytest.mark.slow
-def test_a_run_is_played_shown_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "run"
-    played = ["run", "web_qa", "--agent", "sdp", "--chain", "adapter", "--limit", "12", "--out", str(out), "--quiet"]
-    assert main(played) == 0
-    capsys.readouterr()
-    assert main(["show", str(out)]) == 0
-    assert "prepared: search: evidence" in capsys.readouterr().out

@@ -10,10 +10,10 @@ import pytest
 from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.game.games import load_games
 from envs.alfworld.game.textworld_game import installed
+from envs.alfworld.noisy_environment import NoisyDomain, NoisyEnvironment
 from experiments.studies.aec import aec
 from experiments.studies.aec.methods import METHODS, NAMES, REMOVED, named
 from tape.lm.bundled import sizes
-from tape.methods.aec.noisy_environment import NoisyDomain, NoisyEnvironment
 from tape.runner.directory import RunDirectory
 from tests.tape.methods.aec.toy import BoxDomain
 

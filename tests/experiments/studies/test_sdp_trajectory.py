@@ -16,9 +16,9 @@ from experiments.studies.sdp.revalidation import checked, revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
 from tape.errors import TraceError
 from tape.trace import FinishedEvent, StartedEvent
+from tests.experiments.studies.sdp_synthetic import Synthetic, trajectories, trajectory
+from tests.experiments.studies.sdp_worked import WORKED
 from tests.profiles import examples
-from tests.tape.methods.sdp.synthetic import Synthetic, trajectories, trajectory
-from tests.tape.methods.sdp.worked import WORKED
 from tests.tape.show.view_runs import write_trace
 
 

@@ -1,4 +1,4 @@
-"""The searches against solvers that share nothing with them: integer programmes in CBC, and cspy where it is installed.
+"""The searches against a solver that shares nothing with them: integer programmes in CBC.
 
 Integer programmes of flows are exact here where no circle can be worth it: on acyclic graphs, with negative costs and
 lower limits as well, and where all costs are positive and there are no lower limits.
@@ -53,23 +53,6 @@ def cost_by_cbc(problem: RcspProblem) -> int | None:
     return round(pulp.value(model.objective)) if model.status == pulp.LpStatusOptimal else None
 
 
-def cost_by_cspy(problem: RcspProblem) -> int | None:
-    """The least cost that cspy finds, which knows no lower limits here; None if it finds no path."""
-    import networkx
-    from cspy import BiDirectional
-
-    names = {problem.source: "Source", problem.target: "Sink"}
-    graph = networkx.DiGraph(directed=True, n_res=len(problem.upper))
-    for edge in range(problem.n_edges):
-        tail, head = int(problem.tails[edge]), int(problem.heads[edge])
-        if head != problem.source and tail != problem.target:  # as it asks; with positive costs nothing is lost
-            use = problem.use[edge].astype(float)
-            graph.add_edge(names.get(tail, tail), names.get(head, head), weight=float(problem.cost[edge]), res_cost=use)
-    search = BiDirectional(graph, max_res=[float(high) for high in problem.upper], min_res=[0.0] * len(problem.upper))
-    search.run()
-    return None if search.path is None or search.path[-1] != "Sink" else round(search.total_cost)
-
-
 def same_cost(search: ModuleType, item: Task, expected: int | None) -> None:
     result = asked(search, item)
     assert [cost_of(item.problem, path) for path in result.paths] == ([] if expected is None else [expected])
@@ -88,12 +71,3 @@ def test_the_same_costs_as_cbc(search: ModuleType, seeds: range) -> None:
     for seed in seeds:
         item = task(seed, acyclic=bool(seed % 2))
         same_cost(search, item, cost_by_cbc(item.problem))
-
-
-@pytest.mark.soak
-@both
-def test_long_sweep_against_cspy(search: ModuleType) -> None:
-    pytest.importorskip("cspy", reason="pip install cspy==1.0.3 (its wheels end at Python 3.11)")
-    for seed in range(1000):
-        item = task(2 * seed, acyclic=False)
-        same_cost(search, item, cost_by_cspy(item.problem))

@@ -2,8 +2,6 @@ import importlib.util
 import json
 import os
 import random
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from solvers.deadline import NEVER
 from solvers.errors import ProblemError, SolverUnavailableError
 from solvers.scheduling.cp_sat import solve_by_cp_sat
 from solvers.scheduling.objective import objective_of_schedule
-from tests.places import ROOT
 from tests.profiles import examples
 from tests.solvers.scheduling.brute import best, key, random_problem
 
@@ -44,12 +41,12 @@ def sweep(seeds: range, *, limits: bool = False) -> dict[str, int]:
 
 
 def test_like_brute_force() -> None:
-    assert sweep(range(600))["with a plan"] > 200
+    assert sweep(range(300))["with a plan"] > 100
 
 
 @ortools
 def test_like_brute_force_with_limits_on_calls_at_once() -> None:
-    assert sweep(range(120, 220), limits=True)["with a plan"] > 30
+    assert sweep(range(120, 170), limits=True)["with a plan"] > 15
 
 
 @pytest.mark.soak
@@ -163,11 +160,3 @@ def test_without_ortools(monkeypatch: pytest.MonkeyPatch) -> None:
         SolverUnavailableError, match=r"limits on calls at once need OR-Tools; install tape-planner\[so"
     ):
         schedule(replace(CHAIN, parallel=1))
-
-
-def test_it_imports_numpy_alone() -> None:
-    code = (
-        "import solvers, sys; solvers.schedule; print([m for m in ('ortools', 'networkx', 'pulp') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.tape.lm.endpoint import Served
 
-class Collector:
+
+class Collector(Served):
     """Listens while it is entered.
 
     Args:
@@ -38,12 +39,11 @@ class Collector:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self.root
 
     def take(self, path: str, body: bytes) -> None:
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -53,15 +53,6 @@ class Collector:
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             self.resources.append(values(resource.resource.attributes))
             self.spans += [span for scope in resource.scope_spans for span in scope.spans]
-
-    def __enter__(self) -> Collector:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 def values(attributes: Any) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_every_call_is_a_span_by_the_conventions(tmp_path: Path) -> None:
 def test_without_the_variable_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in command.SPANS_TO:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("tape.adapters.gateway_spans.exported", lambda: pytest.fail("asked for"))
+    monkeypatch.setattr("tape.adapters.otlp.exported", lambda: pytest.fail("asked for"))
     assert play(write_config(tmp_path, CONFIG), ("dear", {"text": "x"})) == [False]
 
 
@@ -88,7 +88,7 @@ def test_a_collector_that_is_not_there_delays_nothing(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_it_is_said_and_calls_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tape.adapters.gateway_spans.missing_extra", lambda *_, what: f"{what} needs the extra otel")
+    monkeypatch.setattr("tape.adapters.otlp.missing_extra", lambda *_, what: f"{what} needs the extra otel")
     file = write_config(tmp_path, CONFIG)
     assert play(file, ("dear", {"text": "x"}), **{ENDPOINT: "http://127.0.0.1:1"}) == [False]
     assert re.search("no spans are sent: an export to OpenTelemetry needs", file.with_suffix(".log").read_text())

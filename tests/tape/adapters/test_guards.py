@@ -18,7 +18,7 @@ import pytest
 from tape.errors import ConfigError
 from tape.guard.guard import Guard
 from tests.places import ROOT
-from tests.tape.adapters.drivers import ASYNC, NEEDS
+from tests.tape.adapters.drivers import ASYNC, NEEDS, driver_of
 from tests.tape.adapters.drivers.base import Driver
 from tests.tape.adapters.drivers.scripted import (
     MODELS,
@@ -213,6 +213,7 @@ no_overspend(guard, truth)
 
 @pytest.mark.parametrize("name", ["dspy", "dspy:async"])
 def test_so_does_one_of_dspy_whose_frames_pytest_keeps(name: str) -> None:
+    driver_of(name)
     subprocess.run([sys.executable, "-c", LEFT, name], check=True, cwd=ROOT)
 
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -194,38 +189,3 @@ def test_of_several_configurations_one_is_chosen(tmp_path: Path, capsys: pytest.
     assert [sample.scores["success"].value for sample in written(run, "--configuration", "two").samples] == ["I"]
     assert main(["export", str(run), "--to", "inspect", "--configuration", "tape"]) == 0
     assert (run / "inspect-tape.eval").is_file()
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """A folder on loopback: the viewer reads its logs over HTTP."""
-
-    class Files(SimpleHTTPRequestHandler):
-        """Sends parts of files too, which is how the viewer reads a log."""
-
-        def do_GET(self) -> None:
-            wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-            file = Path(self.translate_path(self.path))
-            if wanted is None or not file.is_file():
-                super().do_GET()
-                return
-            whole = file.read_bytes()
-            part = whole[int(wanted[1]) : int(wanted[2] or len(whole)) + 1]
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {wanted[1]}-{int(wanted[1]) + len(part) - 1}/{len(whole)}")
-            self.send_header("Content-Length", str(len(part)))
-            self.end_headers()
-            self.wfile.write(part)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

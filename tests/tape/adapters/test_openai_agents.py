@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,12 +10,10 @@ import pytest
 pytest.importorskip("agents.testing")
 
 from agents import Agent, ModelResponse, ModelSettings, Runner, WebSearchTool, function_tool, handoff
-from agents.models.interface import ModelTracing
-from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
+from agents.testing import ScriptedModel, assistant_message, function_call
 from agents.usage import Usage
-from openai.types.responses import ResponseTextDeltaEvent
 
-from tape.adapters.openai_agents import BoundedModel, OutOfBudget, bounded_tools
+from tape.adapters.openai_agents import OutOfBudget, bounded_tools
 from tape.errors import ConfigError
 from tests.tape.adapters.drivers.openai_agents import QUIET, agent_of, answers_of
 from tests.tape.adapters.drivers.scripted import Turn, call, exactly, functions_of, guard_of, truth_of
@@ -47,30 +44,6 @@ def test_a_handoff_goes_on_under_the_same_budget() -> None:
     result = run(agent_of(first, guard, handoffs=[handoff(agent_of(second, guard))]))
     assert result.final_output == "Done."
     exactly(guard, first, second)
-
-
-def test_a_stream_that_is_left_is_closed_and_costs_its_worst_case() -> None:
-    closed: list[bool] = []
-
-    async def words(asked: ModelCall) -> AsyncIterator[Any]:
-        try:
-            for delta in ("Long", "text"):
-                yield ResponseTextDeltaEvent.model_construct(type="response.output_text.delta", delta=delta)
-        finally:
-            closed.append(True)
-
-    async def left(model: BoundedModel) -> None:
-        rest = {"previous_response_id": None, "conversation_id": None, "prompt": None}
-        stream = model.stream_response(None, "Where?", ModelSettings(), [], None, [], ModelTracing.DISABLED, **rest)
-        assert (await anext(stream)).delta == "Long"
-        assert guard.ledger.reserved["tokens"]
-        await stream.aclose()  # type: ignore[attr-defined]
-        assert closed
-
-    guard = guard_of("tokens=5000")
-    asyncio.run(left(BoundedModel(ScriptedModel([ModelStep.stream(words)]), guard, name="scripted")))
-    assert not guard.ledger.reserved["tokens"]
-    assert (guard.ledger.used["tokens"] or 0) > 50
 
 
 def test_what_the_provider_runs_or_keeps_is_refused() -> None:

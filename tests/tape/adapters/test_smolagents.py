@@ -56,13 +56,6 @@ def test_an_amount_that_looks_like_a_status_is_not_retried() -> None:
     assert truth.spent["calls"] == 0
 
 
-def test_a_stream_is_one_call_and_settled_by_what_comes_last() -> None:
-    truth, guard = truth_of(Turn('{"name": "final_answer", "arguments": {"answer": "done"}}')), guard_of("calls=1")
-    agent = agent_of(truth, guard, ScriptedStream(truth), stream_outputs=True)
-    assert list(agent.run("go", stream=True))[-1].output == "done"
-    exactly(guard, truth)
-
-
 def test_an_interrupted_tool_counts_as_its_worst_case() -> None:
     truth, guard = truth_of(), guard_of("usd=1")
 

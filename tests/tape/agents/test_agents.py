@@ -208,7 +208,7 @@ def test_observed_transitions_are_used_wherever_a_plan_comes_back_to_them() -> N
 def test_under_a_token_cap_a_selected_path_is_never_refused_on_the_way() -> None:
     for execution in ("constrained", "free"):
         whole, _ = play(level=ROOM, steps=8, execution=execution)
-        for cap in range(100, whole.lm_tokens + 400, 23):
+        for cap in range(100, whole.lm_tokens + 400, 67):
             result, events = play(
                 level=ROOM, steps=8, execution=execution, budget=Budget({"tokens": cap}), ablations={"resample": 0}
             )

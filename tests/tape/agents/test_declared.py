@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from envs.sokoban.state import State
 from envs.sokoban.xsb import parse
 from tape.agents.base import Agent
@@ -16,20 +15,15 @@ from tape.agents.best_of_n import BestOfNReactAgent
 from tape.agents.declared import DeclaredScorer
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
-from tape.budget import Budget
 from tape.choice.graph import GOAL_SCORE
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
 from tape.methods.sdp.agent import SdpAgent
 from tape.protocols import Score
-from tape.runner.checks import check_before
-from tape.runner.configurations import Configuration
-from tape.runner.spec import RunSpec
 from tape.testing.line import Line
 from tape.tools import ToolEnvironment, tool
 from tape.waiting import run_sync
-from tests.tape.helpers import CORRIDOR
 
 TWO = parse("#######\n#@$ . #\n# $ . #\n#######\n")[0]
 
@@ -92,29 +86,9 @@ def test_the_bound_on_calls_leaves_out_declared_roles() -> None:
     assert TapeAgent.most_lm_calls(nothing, 6, 6) == 0
 
 
-PARTS = [
-    ("cost_model", "experiments.ablations.cost_model:LmCosts", "cost"),
-    ("merger", "experiments.ablations.merger:LmMerger", "merge"),
-]
-
-
-@pytest.mark.parametrize(("switch", "part", "role"), PARTS)
-def test_a_role_that_prompts_or_agents_do_not_have_is_refused_before_anything_is_played(
-    switch: str, part: str, role: str
-) -> None:
-    options = {"levels": "hard-dev", "slack": 2, "limit": 1}
-    config, model = TapeConfig().ablated(**{switch: part}), ScriptedLM([""], prompt_format="compact")
-    says = f"the prompts that scripted reads have no {role} role"
-    with pytest.raises(ConfigError, match=says):
-        TapeAgent(model, config).run(SokobanEnvironment(CORRIDOR, 9))
-    spec = RunSpec(environment="sokoban", options=options, agent="tape", config=config, model="m", model_identity="m")
-    runs = [Configuration("one", spec, tuple(SOKOBAN.tasks(options)[:1]))]
-    with pytest.raises(ConfigError, match=says):
-        check_before(runs, {"m": model}, Budget(), "1")
-    check_before(runs, {"m": ScriptedLM([""])}, Budget(), "1")
+def test_what_an_agent_does_not_put_in_a_parts_place_is_refused() -> None:
+    config = TapeConfig().ablated(selector="experiments.ablations.selectors:LmSelector")
     others: tuple[type[Agent], ...] = (ReactAgent, BestOfNReactAgent, SdpAgent)
     for agent in others:
         with pytest.raises(ConfigError, match="means nothing to the agent"):
-            agent(model, config)
-    with pytest.raises(ConfigError, match="no cost_model or merger"):
-        TapeAgent(model, aec=True, ablations={switch: part})
+            agent(ScriptedLM([""]), config)

@@ -102,7 +102,7 @@ def test_without_expected_costs_nothing_is_forecast_and_with_fixed_ones_nothing_
 
 def test_a_path_that_is_certain_to_fit_goes_before_one_of_equal_worth_that_may_not() -> None:
     both: Stage = ((200, 0.1), (1000, 0.1))
-    for seed in range(8):
+    for seed in range(4):
         result = run([both] * 4, 1900, seed)
         assert result.success
         assert not result.budget_violations
@@ -223,7 +223,7 @@ def test_agents_that_do_not_plan_with_costs_refuse_expected_ones(agent: type[Tap
 
 
 def test_every_step_is_still_set_aside_at_its_worst() -> None:
-    for seed in range(10):
+    for seed in range(4):
         result = run([WIDE] * 5, 3200, seed)
         left = 3200
         for event in result.events or ():

@@ -38,7 +38,7 @@ def test_it_hears_one_call_only_of_a_writer_that_goes_on_and_planning_too() -> N
     assert (len(events), bool(planning)) == (len(other), True)
 
 
-@pytest.mark.parametrize("fails_at", range(0, 30, 3))
+@pytest.mark.parametrize("fails_at", [0, 9, 21])
 def test_one_that_fails_is_logged_with_its_traceback_and_not_called_again(
     fails_at: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -63,7 +63,7 @@ def test_one_that_fails_is_logged_with_its_traceback_and_not_called_again(
     assert record.exc_info[0] is ZeroDivisionError
 
 
-@pytest.mark.parametrize("fails_at", range(30))
+@pytest.mark.parametrize("fails_at", range(0, 30, 3))
 def test_one_that_interrupts_ends_the_episode_and_leaves_nothing_reserved(fails_at: int) -> None:
     """It interrupts a call, a step or a settlement."""
     parent, heard = Ledger(Budget.of(usd="1")), list[Event]()

@@ -171,7 +171,7 @@ def test_a_partial_path_is_marked() -> None:
 def test_where_planning_itself_does_not_fit_it_ends_by_the_budget_without_a_final_answer() -> None:
     model, ends, kept_back = obedient(), set[str](), 0
     agent = TapeAgent(model, on_limit="final_answer")
-    for tokens in range(1000, 30_000, 1000):
+    for tokens in range(1000, 30_000, 3000):
         trace = TraceWriter("x")
         planned = agent.plan(Cleaning().environment(), budget=Budget.of(tokens=tokens), trace=trace)
         assert bool(planned) is (planned.end_state == "")

@@ -119,7 +119,7 @@ def test_resumptions_in_a_row_are_played_again_too(tmp_path: Path) -> None:
     whole = agent().resume(trace, tools=TOOLS, budget={"usd": "$0.10", "wall_seconds": 600})
     assert whole.success
     lines = trace.read_bytes().splitlines(keepends=True)
-    for cut in range(2, len(lines)):
+    for cut in range(2, len(lines), 3):
         trace.write_bytes(b"".join(lines[:cut]))
         more = None if b'"call_begun"' in b"".join(lines[:cut]) else {"usd": "$0.10", "wall_seconds": 600}
         result = agent().resume(trace, tools=TOOLS, budget=more, on_unfinished="assume_done")
@@ -328,7 +328,7 @@ def test_any_agent_resumes(tmp_path: Path, kind: type[Agent]) -> None:
     assert result.steps == 3
 
 
-def test_fifty_agents_in_one_loop_each_keep_their_cap_and_go_on(tmp_path: Path) -> None:
+def test_ten_agents_in_one_loop_each_keep_their_cap_and_go_on(tmp_path: Path) -> None:
     async def play(number: int) -> tuple[str, str]:
         trace, budget = tmp_path / f"{number}.jsonl", "$0.02, 9 steps" if number % 2 else "$0.10, 9 steps"
         first = await agent().arun(env(budget), trace=trace)
@@ -338,7 +338,7 @@ def test_fifty_agents_in_one_loop_each_keep_their_cap_and_go_on(tmp_path: Path) 
         return first.end_state, again.end_state
 
     async def all_of_them() -> list[tuple[str, str]]:
-        return await asyncio.gather(*map(play, range(50)))
+        return await asyncio.gather(*map(play, range(10)))
 
-    assert asyncio.run(all_of_them()) == [("success", "success"), ("infeasible", "success")] * 25
-    assert sorted(made) == ["look home"] * 50 + ["send ann"] * 50
+    assert asyncio.run(all_of_them()) == [("success", "success"), ("infeasible", "success")] * 5
+    assert sorted(made) == ["look home"] * 10 + ["send ann"] * 10

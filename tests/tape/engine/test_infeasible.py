@@ -191,7 +191,7 @@ PLANS = st.lists(
 )
 
 
-@examples(200)
+@examples(80)
 @given(
     plans=PLANS,
     costs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=4),

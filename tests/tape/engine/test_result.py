@@ -16,7 +16,6 @@ from tape.budget import Budget
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.result import EpisodeResult
 from tape.tools import ToolEnvironment
-from tests.profiles import examples
 from tests.tape.tools.helpers import TOOLS, follow, script
 
 CALLS: list[tuple[str, dict[str, Any]]] = [("multiply.exact", {"a": 3, "b": 4}), ("add", {"a": "#1", "b": 5})]
@@ -54,7 +53,6 @@ def test_the_answer_is_its_value(agent: Any) -> None:
     assert (stopped.end_state, stopped.answer) == ("infeasible", None)
 
 
-@examples(200)
 @given(answer=JSON)
 def test_an_answer_that_is_json_is_kept_as_it_is(answer: Any) -> None:
     result = result_of(answer=answer)

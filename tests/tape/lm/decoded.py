@@ -28,4 +28,4 @@ def admits(constraint: Constraint, *texts: str) -> list[bool]:
         ConstraintError: It cannot be decoded by.
     """
     automaton = Automaton(single_bytes(), to_grammar(constraint), END)
-    return [automaton.fresh().admits([*text.encode()]) for text in texts]
+    return [automaton.copied().admits([*text.encode()]) for text in texts]

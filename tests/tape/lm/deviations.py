@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.tape.lm.endpoint import Served
 
 FREE, CHOSEN = "go up now, then once more", "up"
 """What the server answers to a free request, and of the options up and down."""
@@ -353,7 +354,7 @@ def message_of(said: Said) -> Body:
     return {"type": "message", "content": blocks, "stop_reason": reason, "usage": usage}
 
 
-class Servers:
+class Servers(Served):
     """Many servers behind one port, each at a path of its own."""
 
     def __init__(self) -> None:
@@ -380,20 +381,9 @@ class Servers:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    def __enter__(self) -> Servers:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
 
     def start(self, *names: str) -> tuple[Run, str]:
         """A new server with these deviations, and its root."""
         self.runs.append(Run(tuple(DEVIATIONS[name] for name in names) or (Deviation(),)))
-        return self.runs[-1], f"http://127.0.0.1:{self._server.server_port}/{len(self.runs) - 1}"
+        return self.runs[-1], f"{self.root}/{len(self.runs) - 1}"

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from http.server import ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 from tape.lm.base import LanguageModel
 from tape.testing.endpoint import JsonHandler, complete
@@ -18,14 +18,45 @@ CANARY = "sk-canary-0123456789abcdef"
 Fault = Callable[["Faulty", dict[str, Any]], None]
 
 
-class Endpoint:
-    """Serves on a free port until it is left.
+class Served:
+    """A server on a free port of loopback, until it is left."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self.closing = threading.Event()
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def url(self) -> str:
+        return self.root + "/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Endpoint(Served):
+    """Answers as a server of models.
 
     Args:
         answers: A model; or the texts of all samples, made from the body of a request.
         faults: What goes wrong with the first, second ... request: a name in :data:`FAULTS`, or an empty text.
         forever: The last of ``faults`` goes on.
         together: Hold every answer back until so many requests are in flight.
+        refuse: Why a request is refused, if it is.
+        status: Of such a refusal.
+        reports: What else an answer says, perhaps of another usage.
     """
 
     def __init__(
@@ -35,40 +66,25 @@ class Endpoint:
         *,
         forever: bool = False,
         together: int = 0,
+        refuse: Callable[[dict[str, Any]], str | None] = lambda body: None,
+        status: int = 400,
+        **reports: Any,
     ) -> None:
         self._answers, self._faults, self._forever = answers, list(faults), forever
         self._lock, self._model_lock = threading.Lock(), threading.Lock()
         self._gate = threading.Barrier(together) if together else None
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-        self.in_flight = self.most_in_flight = 0
-        self.closing = threading.Event()
-        bound = type("Bound", (Faulty,), {"endpoint": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
-        self._server.daemon_threads = True
-        self._server.handle_error = self._note_error  # type: ignore[method-assign]
+        self.in_flight = self.most_in_flight = self.refused = 0
+        self.refuse, self.status, self.reports = refuse, status, reports
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Faulty,), {"endpoint": self})))
+        self._server.handle_error = self._note_error
         self._errors: list[BaseException] = []
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    @property
-    def root(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    @property
-    def url(self) -> str:
-        return self.root + "/v1"
-
-    def __enter__(self) -> Endpoint:
-        self._thread.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self.closing.set()
         if self._gate:
             self._gate.abort()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__()
         if self._errors:
             raise self._errors[0]
 
@@ -100,13 +116,14 @@ class Endpoint:
     def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         if not callable(self._answers):
             with self._model_lock:
-                return complete(self._answers, body)
+                return complete(self._answers, body) | self.reports
         texts = self._answers(body)
         words = sum(len(message["content"].split()) for message in body["messages"])
         used = sum(len(text.split()) for text in texts)
         return {
             "choices": [{"message": {"content": text}, "finish_reason": "stop"} for text in texts],
             "usage": {"prompt_tokens": words, "completion_tokens": used, "total_tokens": words + used},
+            **self.reports,
         }
 
 
@@ -121,7 +138,10 @@ class Faulty(JsonHandler):
         self.endpoint.enter(body, {name.lower(): value for name, value in self.headers.items()})
         try:
             fault = self.endpoint.fault()
-            if fault:
+            if (words := self.endpoint.refuse(body)) is not None:
+                self.endpoint.refused += 1
+                self.error(self.endpoint.status, words)
+            elif fault:
                 FAULTS[fault](self, body)
             elif self.path.endswith("/messages"):
                 self.reply(200, self.message(body))

@@ -12,6 +12,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from tests.tape.lm.endpoint import Served
+
 Raw = Iterable[bytes]
 """What is sent, piece by piece; may be endless."""
 
@@ -20,7 +22,7 @@ TEXT = '{"actions": ["U"], "answer": "U", "thought": "t", "action": "U"}'
 BIG = 2_000_000
 
 
-class Hostile:
+class Hostile(Served):
     """Serves one reply a connection until it is left.
 
     Args:
@@ -31,7 +33,6 @@ class Hostile:
         self.requests = self.sent = 0
         self.paths: list[str] = []
         self.heads: list[str] = []
-        self.closing = threading.Event()
         self._reply, self._lock = reply, threading.Lock()
         outer = self
 
@@ -40,32 +41,13 @@ class Hostile:
                 outer._serve(self.request)
 
         class Server(socketserver.ThreadingTCPServer):
-            allow_reuse_address = daemon_threads = True
+            allow_reuse_address = True
             request_queue_size = 256
 
             def handle_error(self, request: Any, client_address: Any) -> None:
                 pass  # clients hang up on purpose
 
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    @property
-    def root(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    @property
-    def url(self) -> str:
-        return self.root + "/v1"
-
-    def __enter__(self) -> Hostile:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Server(("127.0.0.1", 0), Handler))
 
     def _serve(self, link: socket.socket) -> None:
         link.settimeout(30)

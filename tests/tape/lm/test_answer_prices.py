@@ -1,4 +1,4 @@
-"""What an agent books where a dearer model answers than was asked, and where a provider writes to its cache unasked."""
+"""What an agent books where a dearer model answers, and of a prompt that the provider's cache had."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tape.agents.recorded import ContinuedLM, ResumedLM
 from tape.budget import Budget, Ledger
 from tape.errors import ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import LanguageModel, Request
+from tape.lm.base import LanguageModel, Request, Usage
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.providers import ANTHROPIC, OPENAI
+from tape.lm.price import Split, split_of
+from tape.lm.price_table import PriceTable
 from tape.lm.priced import priced
 from tape.trace import Event, GeneratedEvent, TraceWriter, read_trace
+from tests.profiles import examples
 from tests.tape.lm.endpoint import CANARY, Endpoint
 from tests.tape.lm.hosting import opened, replies
 
@@ -29,15 +34,9 @@ REQUEST = Request("x" * 10_500, 800)
 USED = {"prompt_tokens": 10_000, "completion_tokens": 500}
 
 
-class Answering(Endpoint):
+def answering(model: object, **usage: Any) -> Endpoint:
     """Answers by the name of a model, with a usage."""
-
-    def __init__(self, model: object, **usage: Any) -> None:
-        super().__init__(replies("up"))
-        self.model, self._usage = model, USED | usage
-
-    def complete(self, body: dict[str, Any]) -> dict[str, Any]:
-        return super().complete(body) | {"usage": self._usage, "model": self.model}
+    return Endpoint(replies("up"), model=model, usage=USED | usage)
 
 
 def at_the_table_s_price(endpoint: Endpoint, name: str, prices: Any = None, cache: Path | None = None) -> LanguageModel:
@@ -73,7 +72,7 @@ def asked(model: LanguageModel, times: int = 1, trace: TraceWriter | None = None
     ],
 )
 def test_an_answer_is_booked_by_the_dearer_of_two_models(name: str, model: object, micro: float, sent: int) -> None:
-    with Answering(model) as endpoint:
+    with answering(model) as endpoint:
         lm = at_the_table_s_price(endpoint, name)
         identity = lm.identity
         ledger, refusal = asked(lm, 2)
@@ -84,7 +83,7 @@ def test_an_answer_is_booked_by_the_dearer_of_two_models(name: str, model: objec
 
 
 def test_the_next_request_ends_with_words_that_name_the_pair_and_the_ways_out() -> None:
-    with Answering(DEARER) as endpoint:
+    with answering(DEARER) as endpoint:
         lm = at_the_table_s_price(endpoint, ASKED)
         ledger, refusal = asked(lm, 2)
         for words in (ASKED, "answered by anthropic:claude-opus-4-1", "take that one as the model", "--prices FILE"):
@@ -98,7 +97,7 @@ def test_the_next_request_ends_with_words_that_name_the_pair_and_the_ways_out() 
 
 
 def test_without_a_cap_on_money_and_at_a_declared_price_nothing_is_refused() -> None:
-    with Answering(DEARER) as endpoint:
+    with answering(DEARER) as endpoint:
         ledger, refusal = asked(at_the_table_s_price(endpoint, ASKED), 2, calls=5)
         assert (ledger.used["usd"], refusal) == (2 * 187_500, "")
         ledger, refusal = asked(at_the_table_s_price(endpoint, ASKED, ("3", "15")), 2)
@@ -106,7 +105,7 @@ def test_without_a_cap_on_money_and_at_a_declared_price_nothing_is_refused() -> 
 
 
 def test_calls_in_flight_are_booked_and_no_more_are_made() -> None:
-    with Answering("gpt-4o") as endpoint:
+    with answering("gpt-4o") as endpoint:
         ledger = Ledger(Budget.of(usd=5))
         lm = AccountedLM(at_the_table_s_price(endpoint, "openai:gpt-4o-mini"), ledger)
 
@@ -128,7 +127,7 @@ def traced(model: LanguageModel, file: Path, times: int) -> tuple[int | None, li
 
 
 def test_a_repeat_a_resumption_and_a_cached_answer_book_the_same(tmp_path: Path) -> None:
-    with Answering("gpt-4o") as endpoint:
+    with answering("gpt-4o") as endpoint:
 
         def fresh() -> LanguageModel:
             return at_the_table_s_price(endpoint, "openai:gpt-4o-mini", cache=tmp_path / "cache.sqlite")
@@ -145,7 +144,7 @@ def test_a_repeat_a_resumption_and_a_cached_answer_book_the_same(tmp_path: Path)
 @pytest.mark.parametrize(("hours", "rate"), [(0, 3.75), (8_000, 6)])
 def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rate: float, tmp_path: Path) -> None:
     kept = {"cache_creation_input_tokens": 8_000, "cache_creation": {"ephemeral_1h_input_tokens": hours}}
-    with Answering("claude-sonnet-4-5", prompt_tokens=1_000, **kept) as endpoint:
+    with answering("claude-sonnet-4-5", prompt_tokens=1_000, **kept) as endpoint:
         lm = at_the_table_s_price(endpoint, ASKED)
         request = Request("x" * 8_928, 500)
         ledger = Ledger(Budget.of(usd=5))
@@ -174,11 +173,91 @@ def test_writes_that_nobody_asked_for_are_set_aside_from_then_on(hours: int, rat
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_a_name_without_a_usage_and_one_that_holds_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    endpoint = Answering("gpt-4o", prompt_tokens="many")
+    endpoint = answering("gpt-4o", prompt_tokens="many")
     with endpoint:
         ledger, _ = asked(lm := at_the_table_s_price(endpoint, "openai:gpt-4o-mini"))
         assert ledger.used["usd"] == -(-lm.prompt_tokens(REQUEST) * 5 // 2) + 800 * 10, "the worst case, by that one"
-        endpoint.model = f"gpt-4o {CANARY}"
+        endpoint.reports["model"] = f"gpt-4o {CANARY}"
         _, events = traced(at_the_table_s_price(endpoint, "openai:gpt-4o-mini"), tmp_path / "trace.jsonl", 1)
         assert "gpt-4o" in json.dumps([event.model_dump() for event in events])
         assert CANARY not in (tmp_path / "trace.jsonl").read_text()
+
+
+ENTRY = {"prompt": "3", "completion": "15", "cached_input": "0.3", "cache_write": "3.75"}
+CACHED_REQUEST = Request("x" * 9_100, 400)
+
+
+def usage(prompt: int, **more: Any) -> dict[str, Any]:
+    return {"prompt_tokens": prompt, "completion_tokens": 80, **more}
+
+
+def priced_by_file(model: LanguageModel, folder: Path, **entry: str | None) -> LanguageModel:
+    file = folder / "prices.json"
+    kept = {name: price for name, price in (ENTRY | entry).items() if price is not None}
+    file.write_text(json.dumps({"schema": 1, "date": "2026-01-31", "per_tokens": 10**6, "models": {"test": kept}}))
+    return priced(model, "test", PriceTable.load(file))
+
+
+def booked(model: LanguageModel, trace: TraceWriter | None = None) -> int | None:
+    ledger = Ledger(Budget.of(usd=1))
+    asyncio.run(AccountedLM(model, ledger, trace).generate([CACHED_REQUEST]))
+    assert not ledger.violations
+    return ledger.used["usd"]
+
+
+OPENAIS = usage(9_000, prompt_tokens_details={"cached_tokens": 8_000})
+ANTHROPICS = usage(1_000, cache_read_input_tokens=8_000, cache_creation_input_tokens=0)
+WRITING = ANTHROPICS | {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 8_000}
+
+
+@pytest.mark.parametrize(
+    ("provider", "reported", "entry", "micro"),
+    [
+        (OPENAI, OPENAIS, {"cache_write": None}, 8_000 * 0.3 + 1_000 * 3),
+        (OPENAI, OPENAIS, {}, 8_000 * 0.3 + 1_000 * 3.75),  # what was written is not reported, and may cost that
+        (OPENAI, usage(9_000), {"cache_write": None}, 9_000 * 3),
+        (OPENAI, usage(9_000, prompt_tokens_details={"cached_tokens": 9_001}), {"cache_write": None}, 9_000 * 3),
+        (OPENAI, usage(9_000, prompt_cache_hit_tokens=8_000), {"cache_write": None}, 8_000 * 0.3 + 1_000 * 3),
+        (ANTHROPIC, ANTHROPICS, {}, 8_000 * 0.3 + 1_000 * 3),
+        (ANTHROPIC, ANTHROPICS, {"cached_input": None}, 9_000 * 3),
+        (ANTHROPIC, WRITING, {}, 8_000 * 3.75 + 1_000 * 3),
+        (ANTHROPIC, usage(9_000, cache_read_input_tokens=None), {}, 9_000 * 3.75),
+    ],
+)
+def test_what_the_cache_had_is_booked_at_its_rates(
+    provider: Any, reported: dict[str, Any], entry: dict[str, str | None], micro: float, tmp_path: Path
+) -> None:
+    with Endpoint(replies("up"), usage=reported) as endpoint:
+        model = priced_by_file(opened(endpoint, provider), tmp_path, **entry)
+        assert booked(model) == micro + 80 * 15
+
+
+def test_a_cached_answer_a_trace_and_a_repeat_book_the_same(tmp_path: Path) -> None:
+    with Endpoint(replies("up"), usage=ANTHROPICS) as endpoint:
+        model = priced_by_file(CachedLM(opened(endpoint, ANTHROPIC), tmp_path / "cache.sqlite"), tmp_path)
+        first = booked(model)
+        trace = TraceWriter("episode", tmp_path / "trace.jsonl")
+        assert booked(model, trace) == first
+        trace.close()
+        assert len(endpoint.bodies) == 1, "the second answer came from the file"
+        events = list(read_trace(tmp_path / "trace.jsonl"))
+        [event] = [item for item in events if isinstance(item, GeneratedEvent)]
+        assert event.prompt_split == (8_000, 0, 0, 1_000)
+        assert booked(ResumedLM(model, events, exact=True)) == first
+
+
+counts = st.one_of(st.integers(-5, 50), st.none(), st.sampled_from([5.0, 2.5, float("nan"), "7", True, [3]]))
+
+
+@given(st.lists(st.lists(counts, min_size=3, max_size=3), max_size=3), st.integers(0, 60))
+@examples(200)
+def test_a_split_is_one_of_the_prompt_whatever_is_reported(reports: list[list[Any]], prompt: int) -> None:
+    together, tokens = Usage(0, 0), 0
+    for read, written, hour in reports:
+        kept = {"ephemeral_1h_input_tokens": hour}
+        said = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written, "cache_creation": kept}
+        split = split_of(said, prompt)
+        assert split.fits(prompt)
+        together, tokens = together + Usage(prompt, 0, split=split), tokens + prompt
+    assert together.split.fits(tokens)
+    assert split_of("nothing", prompt) == split_of(None, prompt) == Split()

@@ -15,8 +15,7 @@ from tape.budget import Budget, Ledger, Resources
 from tape.errors import ModelError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Completion, LanguageModel, OneOf, Regex, Request, is_continuous
-from tape.lm.batch_scheduler import SLOT, BatchScheduler
-from tape.lm.batching import BatchSlot, EpisodeBatch
+from tape.lm.batching import SLOT, BatchScheduler, BatchSlot, EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.priced import PricedLM
 from tape.lm.registry import open_backend
@@ -135,20 +134,6 @@ def test_passes_do_not_depend_on_when_episodes_ask(seen: Seen, turns: tuple[int,
     assert seen.passes == passes
 
 
-def test_sharing_passes_changes_no_answer_and_no_usage(seen: Seen) -> None:
-    asked = [
-        [moves(7, k, n=2, prompt=START + " U" * k, distinct=bool(k % 2)) for k in range(3)],
-        [Request(START + " D", 6), moves(3)],
-        [moves(12, 9, n=3)],
-    ]
-    together = seen.play(*(asks(*mine) for mine in asked))
-    for mine, requests in zip(together, asked, strict=True):
-        [alone] = seen.play(asks(*requests))
-        for item, other in zip(mine, alone, strict=True):
-            assert (item.texts, item.finish, item.usage) == (other.texts, other.finish, other.usage)
-            assert item.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-
-
 def test_scores_share_passes_with_answers(seen: Seen) -> None:
     choice = Request(START, 3, OneOf((" U L", " D R U", " invalid")))
 
@@ -173,17 +158,6 @@ def test_a_cancelled_episode_leaves_nothing_under_way(seen: Seen) -> None:
     assert isinstance(cut, asyncio.CancelledError)
     assert whole[0].texts == alone[0].texts
     assert [len(turn) for turn in seen.passes] == [2] * 5 + [1] * 4
-    assert seen.under_way() == [[]]
-
-
-def test_nothing_is_computed_when_all_are_cancelled(seen: Seen) -> None:
-    def cancel(feeds: Sequence[Feed]) -> None:
-        for task in seen.tasks:
-            task.cancel()
-
-    seen.before = cancel
-    assert all(isinstance(item, asyncio.CancelledError) for item in seen.play(asks(moves(9)), asks(moves(30))))
-    assert len(seen.passes) == 1
     assert seen.under_way() == [[]]
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.lm.base import Completion, OneOf, Regex, Request
-from tape.lm.beam_search import BeamSearch
+from tape.lm.samples import BeamSearch
 from tape.seeds import derive
 from tests.tape.helpers import tiny_lm
 

@@ -1,6 +1,7 @@
 """Chat templates: systems that are refused or dropped, thoughts, errors; and how local tokenizers and ends behave."""
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from tape.errors import ModelError
 from tape.lm.base import Forced, JsonSchema, Message, OneOf, Regex, Request, usual_batch
 from tape.lm.cache import CachedLM
-from tape.lm.chat_template import ChatTemplate, Turn, control_texts, jinja_render
-from tape.lm.exact_tokenizer import exact, without_prefix
+from tape.lm.chat_template import ChatTemplate, control_texts, exact, without_prefix
 from tape.lm.scripted import ScriptedLM
 from tape.lm.transformers_lm import TransformersLM, joined_ends
 from tests.tape.lm.tiny_gguf import llama2_tokenizer
@@ -31,8 +31,12 @@ THINKS = (
 )
 
 
-def template(source: str) -> ChatTemplate:
-    return ChatTemplate(jinja_render(source, {"bos_token": "<s>"}), "a-model")
+def template(source: str, control: Iterable[str] = ()) -> ChatTemplate:
+    def render(turns: list[Any], switches: Mapping[str, Any]) -> str:
+        more = {"add_generation_prompt": True, "tokenize": False, **switches}
+        return str(llama2_tokenizer("first").apply_chat_template(turns, chat_template=source, **more))
+
+    return ChatTemplate(render, "a-model", control)
 
 
 EXAMPLE = (ASKED[0], Message("user", "A?"), Message("assistant", "B."), ASKED[1])
@@ -57,25 +61,9 @@ def test_systems_are_kept_and_thoughts_switched_off(source: str, messages: tuple
 def test_a_template_that_fails_is_refused_at_the_start_or_names_the_turns() -> None:
     with pytest.raises(ModelError, match=r"the chat template of a-model fails on turns of user: no\b.*chat_template"):
         template("{{ raise_exception('no') }}")
-    with pytest.raises(ModelError, match="cannot be read"):
-        template("{% if %}")
     strict = "{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}" + TURNS
     with pytest.raises(ModelError, match="fails on turns of user, assistant: one turn only"):
         template(strict).text((Message("user", "A?"), Message("assistant", "B.")))
-
-
-def test_our_rendering_is_that_of_transformers() -> None:
-    source = (
-        "{{ bos_token }}{%- for m in messages %}\n    {% if m.role == 'user' %}\n"
-        "{% generation %}{{ m.content | tojson }}{% endgeneration %}{% else %}{{ m.content | trim }}{% endif %}\n"
-        "{% if loop.last %}{% break %}{% endif %}{% endfor %}\n{{ strftime_now('%Y') }}"
-        "{% set seen = namespace(n=0) %}{% for m in messages %}{% set seen.n = seen.n + 1 %}{% endfor %}{{ seen.n }}"
-        "{% if tools is none and documents is none %}no tools{% endif %}{{ ['é'] | tojson(ensure_ascii=true) }}"
-    )
-    tokenizer = llama2_tokenizer("legacy")
-    turns: list[Turn] = [{"role": "system", "content": " é <b> "}, {"role": "user", "content": 'say "é" & <b>'}]
-    theirs = tokenizer.apply_chat_template(turns, chat_template=source, add_generation_prompt=True, tokenize=False)
-    assert jinja_render(source, {"bos_token": "<s>"})(turns, {}) == theirs
 
 
 def lm(tokenizer: PreTrainedTokenizerFast, **options: Any) -> TransformersLM:
@@ -177,8 +165,8 @@ def test_a_model_without_a_system_role_answers_messages() -> None:
     ],
 )  # fmt: skip
 def test_the_text_of_a_message_cannot_end_it(content: str, shown: str) -> None:
-    chat_template = ChatTemplate(jinja_render(TURNS, {}), "a-model", ["<|end|>", "<|start|>", "</s>", "<", "  ", ""])
-    assert chat_template.text((Message("user", content),)) == f"[user] {shown}\n"
+    control = ["<|end|>", "<|start|>", "</s>", "<", "  ", ""]
+    assert template(TURNS, control).text((Message("user", content),)) == f"[user] {shown}\n"
 
 
 def test_added_tokens_that_are_no_words_may_open_a_turn_though_they_are_not_special() -> None:
@@ -191,7 +179,7 @@ def test_added_tokens_that_are_no_words_may_open_a_turn_though_they_are_not_spec
 @given(st.text("<|>/ae ", max_size=30))
 def test_no_control_token_is_left_in_a_message(content: str) -> None:
     control = ["<|e|>", "<a>", "</a>", "<<", "<a e"]
-    text = ChatTemplate(jinja_render(TURNS, {}), "a-model", control).text((Message("user", content),))
+    text = template(TURNS, control).text((Message("user", content),))
     assert not [token for token in control if token in text]
     assert text.replace(" ", "") == f"[user]{content}\n".replace(" ", "")
 

@@ -13,7 +13,7 @@ import pytest
 
 from tape.lm.base import Completion, LanguageModel, Request
 from tape.lm.cache import CachedLM
-from tape.lm.hosted.providers import ANTHROPIC, OLLAMA, OPENAI
+from tape.lm.hosted.providers import ANTHROPIC, OPENAI
 from tape.lm.recorded import RecordedLM
 from tape.lm.scripted import ScriptedLM
 from tape.testing import ModelConformance
@@ -77,10 +77,6 @@ class TestHosted(ModelConformance):
 
     def model(self) -> LanguageModel:
         return opened(self.endpoint, self.provider, PRICE)
-
-
-class TestHostedSinglySampled(TestHosted):
-    provider = OLLAMA
 
 
 class TestHostedByMessages(TestHosted):

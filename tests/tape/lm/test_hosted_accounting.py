@@ -1,4 +1,4 @@
-"""What calls of hosted models cost: usage, caps, cancelled calls, prices."""
+"""What calls of hosted models cost: caps, cancelled calls, prices; and what is tried again where an endpoint fails."""
 
 import asyncio
 from contextlib import suppress
@@ -11,9 +11,22 @@ from hypothesis import strategies as st
 from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.open_loop import OpenLoopAgent
 from tape.budget import Budget, Ledger, Resources
-from tape.errors import BudgetExceededError, ConfigError, EndpointWarning
+from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import FREE, BatchError, OneOf, Request, cost_of, most_completion_tokens, worst_case
+from tape.lm.base import (
+    FREE,
+    BatchError,
+    Completion,
+    EndpointError,
+    OneOf,
+    Request,
+    Usage,
+    cost_of,
+    most_completion_tokens,
+    worst_case,
+)
+from tape.lm.batching import EpisodeBatch
+from tape.lm.cache import CachedLM
 from tape.lm.hosted.limits import EndpointLimits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import ANTHROPIC, GEMINI, LLAMACPP, MISTRAL, OLLAMA, OPENAI, SGLANG, VLLM, is_here
@@ -21,39 +34,9 @@ from tape.protocols.result import EpisodeResult
 from tests.profiles import examples
 from tests.tape.helpers import CORRIDOR
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, replies, wrapped
+from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, replies
 
 pytest.importorskip("openai")
-
-
-@pytest.mark.parametrize("fault", ["no usage", "zero usage", "odd usage"])
-def test_usage_that_is_missing_or_incredible_is_booked_at_the_worst_case(fault: str) -> None:
-    ledger, request = Ledger(Budget({"tokens": 500})), Request(PROMPT, 20)
-    with Endpoint(replies("up up up"), [fault]) as endpoint:
-        model = opened(endpoint)
-        with pytest.warns(EndpointWarning, match="usage"):
-            asyncio.run(AccountedLM(model, ledger).generate([request]))
-    assert ledger.used["tokens"] == worst_case(model, request)["tokens"]
-    assert not ledger.violations
-
-
-@pytest.mark.parametrize("faults", [["ignore"], ["500", "ignore", "cut"]])
-@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-def test_hard_caps_hold_over_retries_and_repairs(faults: list[str]) -> None:
-    request = Request(PROMPT, 20, OneOf(("up", "down")))
-    for factor in (1, 2, 3):
-        with Endpoint(wrapped("up"), faults) as endpoint:
-            model = opened(endpoint, price=PRICE)
-            worst = worst_case(model, request)
-            caps = Budget({kind: (worst[kind] or 0) * factor for kind in ("calls", "tokens", "usd")})
-            ledger = Ledger(caps)
-            with suppress(BatchError):
-                asyncio.run(AccountedLM(model, ledger).generate([request]))
-        assert not ledger.overspent()
-        assert not ledger.violations
-        assert len(endpoint.bodies) <= factor
-        assert (ledger.used["calls"] or 0) == len(endpoint.bodies)
-        assert all(ledger.remaining(kind) == caps[kind] - (ledger.used[kind] or 0) for kind in caps)
 
 
 def test_a_cancelled_call_is_booked_in_full_and_leaves_nothing_open() -> None:
@@ -221,3 +204,100 @@ def test_a_user_who_learns_what_the_faults_cost_gets_the_rest_back_in_the_enclos
     read.budget = {"usd": 1_000}
     read.settle("usd=0.002")
     assert (read.used["usd"], read.budget_violations) == (2_000, ["usd"]), "a bill above a cap shows"
+
+
+UNREAD = ["html", "garbage", "list", "no choices", "odd choices"]
+RETRIED = ["429", "500", "503", "cut", "drop", "hang", *UNREAD]
+
+
+@pytest.mark.parametrize("fault", RETRIED)
+def test_retryable_failures_are_retried(fault: str) -> None:
+    tries = 1 if fault in UNREAD else 2
+    with Endpoint(replies("up"), [fault] * tries) as endpoint:
+        completion = ask(opened(endpoint, timeout=0.5 if fault == "hang" else 30))
+    assert completion.texts == ("up",)
+    assert len(endpoint.bodies) == tries + 1
+    # Only where the endpoint has certainly computed nothing is nothing booked for the failed calls.
+    free = fault == "429"
+    assert completion.usage.calls == (1 if free else tries + 1)
+    assert completion.usage.source == ("reported" if free else "assumed")
+
+
+@pytest.mark.parametrize(("fault", "reported"), [(fault, False) for fault in UNREAD] + [("billed", True)])
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_at_what_it_reports(fault: str, reported: bool) -> None:
+    with Endpoint(replies("up"), [fault], forever=True) as endpoint:
+        model = opened(endpoint)
+        with pytest.raises(BatchError, match=r"the answer is .*\(tried 2 times\)") as caught:
+            ask(model)
+    [failure] = caught.value.answers
+    once = Usage(40, 3, source="reported") if reported else assumed(model)
+    assert (len(endpoint.bodies), failure.usage) == (2, once + once)
+
+
+def assumed(model: HostedLM) -> Usage:
+    prompt = model.prompt_tokens(Request(PROMPT, 20))
+    return Usage(prompt, 20, source="assumed", unproven=(prompt, 20))
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("echo", "401"), ("quota", "pay first"), ("bad request", "too long"), ("429 later", "3600")]
+)
+def test_other_failures_are_not_retried(fault: str, words: str) -> None:
+    with Endpoint(replies("up"), [fault]) as endpoint, pytest.raises(BatchError, match=words) as caught:
+        ask(opened(endpoint), OneOf(("up", "down")))
+    assert len(endpoint.bodies) == 1
+    [failure] = caught.value.answers
+    assert failure.usage.calls == 0
+
+
+def test_an_endpoint_that_is_not_there_costs_nothing() -> None:
+    with Endpoint(replies("up")) as endpoint:
+        model = opened(endpoint, retries=1)
+    with pytest.raises(BatchError, match="cannot be reached") as caught:
+        ask(model)
+    assert caught.value.answers[0].usage.calls == 0
+
+
+def test_waits_grow_and_retry_after_is_kept() -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    with Endpoint(replies("up"), ["500", "500", "500", "503"]) as endpoint:
+        limits = EndpointLimits(backoff=1.0, max_wait=3.0)
+        ask(HostedLM(opened(endpoint)._wire, name="m", identity="m", limits=limits, sleep=sleep))
+    assert 0.5 <= waits[0] <= 1 <= waits[1] <= 2
+    assert 1.5 <= waits[2] <= 3
+    assert waits[3] == 0
+
+
+def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
+    def refuse(body: dict[str, Any]) -> str | None:
+        return "the context is too long" if body["messages"][-1]["content"] == "bad" else None
+
+    async def episode(batch: EpisodeBatch, index: int, text: str, ledger: Ledger) -> list[Completion]:
+        try:
+            lm = AccountedLM(batch.slot(index), ledger)
+            return await lm.generate([Request("fine", 5), Request(text, 5)])
+        finally:
+            await batch.leave()
+
+    async def play(model: Any) -> list[Any]:
+        batch, ledgers = EpisodeBatch(model, 3), [Ledger(Budget({"calls": 9})) for _ in range(3)]
+        episodes = [episode(batch, i, text, ledgers[i]) for i, text in enumerate(("first", "bad", "last"))]
+        done = await asyncio.gather(*episodes, return_exceptions=True)
+        return [*done, *(ledger.used["calls"] for ledger in ledgers)]
+
+    with Endpoint(replies("up"), refuse=refuse) as endpoint:
+        cache = CachedLM(opened(endpoint, concurrency=1), tmp_path / "cache")
+        first, bad, last, *calls = asyncio.run(play(cache))
+        asked = len(endpoint.bodies)
+        asyncio.run(play(cache))
+        again = len(endpoint.bodies) - asked
+        cache.close()
+    assert [c.texts for c in first] == [c.texts for c in last] == [("up",), ("up",)]
+    assert isinstance(bad, BatchError)
+    assert [type(answer) for answer in bad.answers] == [Completion, EndpointError]
+    assert calls == [2, 1, 2]
+    assert again == 1, "what was answered is in the cache, what failed is asked again"

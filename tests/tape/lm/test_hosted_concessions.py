@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,62 +11,16 @@ from tape.errors import EndpointWarning
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import BatchError, Message, OneOf, Request, Usage, worst_case
 from tape.lm.hosted.concessions import largest_below, room_beside
-from tape.lm.hosted.providers import ANTHROPIC, LLAMACPP, MISTRAL, OPENAI
+from tape.lm.hosted.providers import ANTHROPIC, LLAMACPP, OPENAI
 from tests.tape.commandline import Tape
 from tests.tape.lm.endpoint import Endpoint, Faulty
 from tests.tape.lm.hosting import PROMPT, ask, opened, replies, wrapped
 
 pytest.importorskip("openai")
 
-NEWER = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-
-
-class Picky(Endpoint):
-    """Refuses what it is told to, whenever it is sent."""
-
-    def __init__(
-        self, answers: Any, refuse: Callable[[dict[str, Any]], str | None], status: int = 400, together: int = 0
-    ) -> None:
-        super().__init__(answers, together=together)
-        self._refuse, self._status = refuse, status
-        self.refused = 0
-        self._server.RequestHandlerClass = type("Bound", (PickyHandler,), {"endpoint": self})
-
-    def __enter__(self) -> "Picky":
-        super().__enter__()
-        return self
-
-
-class PickyHandler(Faulty):
-    endpoint: Picky
-
-    def do_POST(self) -> None:
-        body = self.body()
-        self.endpoint.enter(body, {})
-        try:
-            words = self.endpoint._refuse(body)
-            if words is None:
-                self.reply(200, self.message(body) if self.path.endswith("/messages") else self.answer(body))
-            else:
-                self.endpoint.refused += 1
-                self.error(self.endpoint._status, words)
-        finally:
-            self.endpoint.leave()
-
 
 def warned(caught: Any) -> list[str]:
     return [str(item.message) for item in caught if issubclass(item.category, EndpointWarning)]
-
-
-@pytest.mark.parametrize("provider", [OPENAI, MISTRAL, LLAMACPP], ids=lambda p: p.name)
-def test_a_refused_length_field_is_sent_by_its_other_name(provider: Any) -> None:
-    with Picky(replies("up"), lambda body: NEWER if "max_tokens" in body else None) as endpoint:
-        model = opened(endpoint, provider)
-        with pytest.warns(EndpointWarning, match="so the limit is sent as max_completion_tokens: .*Use") as caught:
-            assert [ask(model).texts, ask(model).texts] == [("up",), ("up",)]
-    assert len(warned(caught)) == 1
-    assert [body.get("max_completion_tokens") for body in endpoint.bodies] == [None, 20, 20]
-    assert model.concessions.capabilities()["length limit"] == "max_completion_tokens"
 
 
 @pytest.mark.parametrize(
@@ -80,23 +33,13 @@ def test_a_refused_length_field_is_sent_by_its_other_name(provider: Any) -> None
 )
 def test_where_n_is_refused_samples_are_asked_for_singly(status: int, words: str) -> None:
     request = Request(PROMPT, 20, OneOf(("up", "down")), n=3, temperature=0.5)
-    with Picky(wrapped("up"), lambda body: words if "n" in body else None, status) as endpoint:
+    with Endpoint(wrapped("up"), refuse=lambda body: words if "n" in body else None, status=status) as endpoint:
         model = opened(endpoint, after_error="nothing")
-        ledger = Ledger(Budget({"calls": 9, "tokens": 9_000}))
-        with pytest.warns(EndpointWarning, match="each sample is a call") as caught:
-            [completion] = asyncio.run(AccountedLM(model, ledger).generate([request]))
-        ask(model, n=2)
-    assert completion.texts == ("up", "up", "up")
-    assert completion.usage == Usage(12, 6, calls=3, source="reported"), "each call has its prompt"
-    assert ledger.used["tokens"] == 18
-    assert [body.get("n") for body in endpoint.bodies] == [3, None, None, None, None, None]
-    assert all("response_format" in body for body in endpoint.bodies[:4]), "not the choice was refused"
-    assert len(warned(caught)) == 1
-    tight = Ledger(Budget({"tokens": worst_case(model, request)["tokens"] or 0}))
-    with Picky(wrapped("up"), lambda body: words if "n" in body else None, status) as endpoint:
-        model = opened(endpoint, after_error="nothing")
-        with pytest.warns(EndpointWarning), pytest.raises(BatchError, match="budget does not cover"):
+        tight = Ledger(Budget({"tokens": worst_case(model, request)["tokens"] or 0}))
+        warning = pytest.warns(EndpointWarning, match="each sample is a call")
+        with warning, pytest.raises(BatchError, match="budget does not cover"):
             asyncio.run(AccountedLM(model, tight).generate([request]))
+    assert all("response_format" in body for body in endpoint.bodies), "not the choice was refused"
     assert endpoint.refused == 1
     assert not tight.overspent()
 
@@ -107,7 +50,7 @@ def test_a_refused_system_role_is_merged_into_the_users_message(provider: Any) -
         system = "system" in body or body["messages"][0]["role"] == "system"
         return "Conversation roles must alternate user/assistant" if system else None
 
-    with Picky(replies("up"), refuse) as endpoint:
+    with Endpoint(replies("up"), refuse=refuse) as endpoint:
         model = opened(endpoint, provider)
         with pytest.warns(EndpointWarning, match="the user's first message"):
             assert ask(model).texts == ("up",)
@@ -159,7 +102,7 @@ def test_a_limit_that_is_too_large_is_lowered_and_no_server_can_lower_it_for_eve
     def refuse(body: dict[str, Any]) -> str | None:
         return "max_tokens is too large: at most 16" if body["max_tokens"] > 16 else None
 
-    with Picky(replies("up"), refuse) as endpoint:
+    with Endpoint(replies("up"), refuse=refuse) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="at most 16 tokens") as caught:
             ask(model)
@@ -167,7 +110,7 @@ def test_a_limit_that_is_too_large_is_lowered_and_no_server_can_lower_it_for_eve
     assert [body["max_tokens"] for body in endpoint.bodies] == [20, 16, 16]
     assert len(warned(caught)) == 1
     assert model.most_completion_tokens(Request(PROMPT, 20)) == 16, "no more is reserved"
-    with Picky(replies("up"), lambda body: f"max_tokens: at most {body['max_tokens'] - 1}") as endpoint:
+    with Endpoint(replies("up"), refuse=lambda body: f"max_tokens: at most {body['max_tokens'] - 1}") as endpoint:
         model, fails = opened(endpoint), pytest.raises(BatchError, match="at most 16")
         with pytest.warns(EndpointWarning), fails as failed:
             ask(model)
@@ -181,7 +124,7 @@ def test_the_room_beside_one_prompt_is_no_limit_for_others() -> None:
         room = f"maximum context length is {prompt + 7} tokens, and {prompt} input tokens"
         return room if body["max_tokens"] > 7 and prompt > 200 else None
 
-    with Picky(replies("up"), refuse) as endpoint:
+    with Endpoint(replies("up"), refuse=refuse) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="no room for a whole answer"):
             asyncio.run(model.generate([Request("long " * 99, 20)]))
@@ -193,7 +136,7 @@ def test_calls_in_flight_that_are_refused_together_warn_once_and_give_up_that_fi
     def refuse(body: dict[str, Any]) -> str | None:
         return "Only one completion choice is allowed" if "n" in body else None
 
-    with Picky(wrapped("up"), refuse, together=4) as endpoint:
+    with Endpoint(wrapped("up"), refuse=refuse, together=4) as endpoint:
         model = opened(endpoint)
         requests = [Request(PROMPT, 20, OneOf(("up", f"down {i}")), n=2, temperature=0.5) for i in range(4)]
         with pytest.warns(EndpointWarning) as caught:
@@ -207,7 +150,7 @@ def test_a_format_that_two_schemas_were_refused_for_is_asked_of_none() -> None:
     def refuse(body: dict[str, Any]) -> str | None:
         return "response_format is unavailable" if "response_format" in body else None
 
-    with Picky(replies("up"), refuse) as endpoint:
+    with Endpoint(replies("up"), refuse=refuse) as endpoint:
         model = opened(endpoint)
         with pytest.warns(EndpointWarning, match="in words only"):
             answers = [ask(model, OneOf(("up", f"down {i}"))).texts for i in range(5)]
@@ -280,21 +223,13 @@ def test_the_tokens_of_the_other_samples_are_counted_where_the_server_counts() -
         assert ask(opened(endpoint, LLAMACPP), n=3).usage == Usage(9, 2 + (2 + 1) + (9 + 1), source="reported")
 
 
-def test_an_error_in_a_success_ends_in_its_words_and_costs_nothing_where_it_refuses() -> None:
-    for code, tries, billed in ((404, 1, 0), (503, 5, 5), ("model_not_found", 2, 2)):
-        with Endpoint(replies("up")) as endpoint:
-            error = {"error": {"message": "no such model", "code": code}}
-            endpoint.complete = lambda body, error=error: error  # type: ignore[method-assign, misc]
-            with pytest.raises(BatchError, match="the answer is an error: no such model") as caught:
-                ask(opened(endpoint))
-        assert (len(endpoint.bodies), caught.value.answers[0].usage.calls) == (tries, billed)
-
-
 def test_tape_models_shows_what_an_endpoint_takes(tape: Tape) -> None:
     declared = tape("models", "mistral:m@http://127.0.0.1:9/v1")
     assert (declared.code, "length limit  max_tokens\n" in declared.out) == (0, True)
     assert "samples       several in a call\n" in declared.out
-    with Picky(wrapped("yes"), lambda body: "temperature must be 1" if "temperature" in body else None) as endpoint:
+    with Endpoint(
+        wrapped("yes"), refuse=lambda body: "temperature must be 1" if "temperature" in body else None
+    ) as endpoint:
         with pytest.warns(EndpointWarning, match="temperature"):
             asked = tape("models", "--ask", f"openai:m@{endpoint.url}")
         assert asked.code == 0

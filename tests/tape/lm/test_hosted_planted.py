@@ -102,13 +102,8 @@ def play(folder: Path, agent: str, episodes: int, workers: int = 1) -> Counter[s
 
 
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-@pytest.mark.parametrize(
-    ("agent", "workers", "least"), [("react", 1, 40), pytest.param("tape", 2, 20, marks=pytest.mark.slow)]
-)
-def test_no_spelling_of_a_planted_key_reaches_the_disk(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], agent: str, workers: int, least: int
-) -> None:
-    assert play(tmp_path, agent, 6, workers)["replies"] > least
+def test_no_spelling_of_a_planted_key_reaches_the_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert play(tmp_path, "react", 6)["replies"] > 40
     output = capfd.readouterr()
     assert not found_in(output.out + output.err, KEY)
 

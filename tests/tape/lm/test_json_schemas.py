@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import date, datetime, time
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, RootModel, TypeAdapter, create_model
+from pydantic import BaseModel, Field, RootModel, create_model
 
 from tape.errors import ConstraintError
 from tape.lm.base import JsonSchema
@@ -45,7 +43,7 @@ def judged(constraint: JsonSchema, texts: list[str]) -> list[bool]:
         return [False] * len(texts)
 
 
-@examples(200)
+@examples(60)
 @given(STATED)
 def test_whole_numbers_within_their_bounds_and_no_others(stated: dict[str, Any]) -> None:
     stated = {name: math.floor(end) for name, end in stated.items()}
@@ -55,7 +53,7 @@ def test_whole_numbers_within_their_bounds_and_no_others(stated: dict[str, Any])
     assert not any(judged(constraint, ["00", "01", "+1", "1.0", "1e0", ""]))
 
 
-@examples(200)
+@examples(60)
 @given(STATED, st.lists(st.integers(-1600, 1600), min_size=40, max_size=40))
 def test_decimal_numbers_within_their_bounds_and_no_others(stated: dict[str, Any], near: list[int]) -> None:
     ends = [end + add for end in stated.values() for add in (0, 0.01, -0.01, 1, -1)]
@@ -124,20 +122,6 @@ def test_json_has_the_layout_that_models_have_read() -> None:
 def test_every_text_is_admitted_as_json_writes_it(text: str) -> None:
     assume("\x7f" not in text)
     assert admits(of(str), json.dumps(text, ensure_ascii=False)) == [True]
-
-
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        (date, date(2024, 2, 29)), (datetime, datetime(2024, 2, 29, 13, 5, 9)),
-        (datetime, datetime(2024, 2, 29, 13, 5, 9, 120)), (time, time(23, 59)), (UUID, UUID(int=7)),
-    ],
-)  # fmt: skip
-def test_formats_are_those_that_pydantic_writes(kind: Any, value: Any) -> None:
-    text = TypeAdapter(kind).dump_json(value).decode()
-    spoilt = text.replace("5", "x").replace("0", "x")
-    assert admits(of(kind), text, spoilt, f'"{text[2:]}') == [True, False, False]
-    assert TypeAdapter(kind).validate_json(text) == value
 
 
 @pytest.mark.parametrize(

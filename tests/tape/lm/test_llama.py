@@ -3,6 +3,8 @@
 import asyncio
 import json
 import random
+import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,8 @@ from transformers import DynamicCache, LlamaForCausalLM, PreTrainedTokenizerFast
 from tape.errors import ModelError
 from tape.lm.base import OneOf, Regex, Request
 from tape.lm.bundled import checkpoint_folder, load_folder, sizes, weights_folder
-from tape.lm.llama import Llama
+from tape.lm.llama import Llama, WordTokenizer
 from tape.lm.transformers_lm import TransformersLM, TransformersNetwork
-from tape.lm.word_tokenizer import WordTokenizer
 
 FAMILIES = ("nano", "base", "household", "search")
 """A checkpoint of every tokenizer and every width."""
@@ -70,18 +71,6 @@ def test_logits_are_those_of_transformers_to_the_last_bit(size: str, lengths: li
 
 
 @pytest.mark.parametrize("size", FAMILIES)
-def test_a_prompt_in_several_pieces_gives_what_transformers_gives(size: str) -> None:
-    model, _ = reference(size)
-    theirs, ours = TransformersNetwork(model), Llama(checkpoint_folder(size))
-    ids, mask, positions = batch([20, 9], model.config.vocab_size)
-    cache, their_cache = ours.new_cache(), DynamicCache()
-    with torch.inference_mode():
-        for start, end in ((0, 12), (12, 20)):
-            part = ids[:, start:end], mask[:, :end], positions[:, start:end]
-            assert torch.equal(ours.forward(*part, cache, 3), theirs.forward(*part, their_cache, 3))
-
-
-@pytest.mark.parametrize("size", FAMILIES)
 def test_the_tokenizer_is_that_of_transformers(size: str) -> None:
     _, theirs = reference(size)
     ours, vocabulary = WordTokenizer(tokenizer_file(size)), theirs.get_vocab()
@@ -131,3 +120,19 @@ def test_another_architecture_is_refused(tmp_path: Path, change: dict[str, objec
     with pytest.raises(ModelError, match="not a checkpoint of the bundled architecture") as caught:
         Llama(tmp_path)
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "", "{", "[" * 5000, '{"t": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}}',
+        '{"t": {"dtype": "F32", "shape": [1180591620717411303424], "data_offsets": [0, 4]}}',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("length", [None, 0, 2**60])
+def test_weights_that_are_none_are_refused(tmp_path: Path, header: str, length: int | None) -> None:
+    shutil.copy(weights_folder() / "nano" / "config.json", tmp_path)
+    declared = len(header) if length is None else length
+    (tmp_path / "model.safetensors").write_bytes(struct.pack("<Q", declared) + header.encode() + b"1234")
+    with pytest.raises(ModelError, match=r"model\.safetensors: not the weights that .*config\.json describes"):
+        Llama(tmp_path)

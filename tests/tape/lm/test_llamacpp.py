@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from tape.errors import ConfigError, ConstraintError
 from tape.lm.base import FREE, Constraint, Forced, Grammar, JsonSchema, OneOf, Regex, Request
-from tape.lm.gbnf import to_gbnf
+from tape.lm.constraints import to_gbnf
 from tape.lm.hosted.providers import LLAMACPP, OLLAMA, OPENAI
 from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.hosting import PROMPT, opened, replies

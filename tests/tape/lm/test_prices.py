@@ -244,21 +244,3 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(line)["result"]["used"]["usd"] > 1000
     assert main([*command[:-1], str(tmp_path / "absent.json")]) == 2
     assert "absent.json" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--run-budget", "wall_seconds=5"], "cap it with --budget"),
-        (["--run-budget", "calls=5", "--workers", "ray:local"], "cannot be shared with a Ray cluster"),
-        (["--on-limit", "final_answer"], "SokobanEnvironment takes no final answer"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused_at_the_start(
-    tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "script.json").write_text(json.dumps([SCRIPT]))
-    model = f"scripted:{tmp_path / 'script.json'}"
-    assert main(["run", "sokoban", "--model", model, "--out", str(tmp_path / "run"), *more]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()

@@ -20,7 +20,7 @@ from tests.tape.lm import litellm_prices
 from tests.tape.lm.drawn_calls import Drawn, draw
 
 PRICED = [item for item in (Listed(provider, model) for provider, model in entries()) if item.price() is not None]
-SHARES = [(0, 6_000), *(pytest.param(seed, 100_000, marks=pytest.mark.soak) for seed in range(1, 11))]
+SHARES = [(0, 2_200), *(pytest.param(seed, 100_000, marks=pytest.mark.soak) for seed in range(1, 11))]
 
 
 @cache

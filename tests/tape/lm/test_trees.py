@@ -17,8 +17,7 @@ from transformers.models.gemma import GemmaForCausalLM
 from transformers.models.mistral import MistralForCausalLM
 
 from tape.lm.base import Completion, Constraint, Forced, OneOf, Regex, Request
-from tape.lm.transformers_lm import TransformersLM
-from tape.lm.transformers_trees import read_trees, shape_of
+from tape.lm.transformers_lm import TransformersLM, read_trees, shape_of
 from tape.lm.trees import BLOCK, Feed, PrefixStore, Shape, Tree
 from tests.profiles import examples
 from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
@@ -76,7 +75,8 @@ def test_scores_of_options_are_those_without_trees(prompt: str, options: list[st
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Tokens of every pass that the model makes from now on."""
-    network, read, sizes = tiny_lm()._network, tiny_lm()._network.read, []
+    network: Any = tiny_lm()._network
+    read, sizes = network.read, list[int]()
 
     def counting(feeds: Sequence[Feed]) -> torch.Tensor:
         sizes.append(sum(len(feed.tokens) for feed in feeds))

@@ -27,7 +27,7 @@ from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
 
 def why(events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
-    return [planning_round.to_dict() for planning_round in rounds(events)], about(events)
+    return [round_.to_dict() for round_ in rounds(events)], about(events)
 
 
 # ---- an episode -------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def graphs(draw: st.DrawFn) -> tuple[PlanGraph, list[int]]:
 
 
 @given(graphs())
-@examples(60)
+@examples(30)
 def test_a_graph_is_cut_to_what_can_be_drawn_and_keeps_its_path(made: tuple[PlanGraph, list[int]]) -> None:
     whole, path = made
     record, places = graph_record(whole, "n0", [path], kinds=["usd"])

@@ -133,9 +133,7 @@ def test_long_pages_ask_less_unless_told_to(tmp_path: Path, monkeypatch: pytest.
 RUNS = (
     "sokoban --model bundled:nano --levels hard --temperature 1 --agent tape",
     "sokoban --model bundled:nano --agent react", "sokoban --model bundled:nano --agent sdp",
-    "sokoban --model bundled:nano --agent plan_and_act_replan", "sokoban --model bundled:nano --agent best_of_n_react",
-    "sokoban --model bundled:nano --agent open_loop", "alfworld --verify aec",
-    "travelplanner --tightness tight", "travelplanner",
+    "sokoban --model bundled:nano --agent open_loop", "alfworld --verify aec", "travelplanner --tightness tight",
 )  # fmt: skip
 
 
@@ -143,10 +141,10 @@ RUNS = (
 @pytest.mark.parametrize("command", RUNS)
 def test_every_step_of_every_episode_is_there(command: str, tmp_path: Path, tape: Tape) -> None:
     run = tmp_path / "run"
-    assert tape("run", *command.split(), "--limit", "3", "--quiet", "--out", run).code == 0
+    assert tape("run", *command.split(), "--limit", "2", "--quiet", "--out", run).code == 0
     page = viewed(tape, run)
     rows, blocks = index_of(page)["episodes"], blocks_of(page)
-    assert len(rows) == len(blocks) == 3
+    assert len(rows) == len(blocks) == 2
     for row, block in zip(rows, blocks, strict=True):
         moments = block["moments"]
         assert row["end"] == block["end_state"]
@@ -161,4 +159,4 @@ def test_every_step_of_every_episode_is_there(command: str, tmp_path: Path, tape
                 assert [graph["edges"][edge]["action"] for edge in item["path"]["edges"]] == item["path"]["actions"]
                 assert len(item["left"]) == len(item["path"]["actions"]) + 1
     planned = [entry for block in blocks for entry in block["rounds"]]
-    assert bool(planned) == (not re.search(r"--agent (react|best_of_n_react)", command))
+    assert bool(planned) == ("--agent react" not in command)

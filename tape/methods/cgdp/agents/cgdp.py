@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.methods.cgdp.agents.search import SearchAgent
-from tape.methods.cgdp.prompts.format import MoveKind
+from tape.methods.cgdp.prompts import MoveKind
 from tape.methods.cgdp.search import CorpusSearch
 from tape.methods.cgdp.settings import Memory
 from tape.methods.cgdp.widening import Widening

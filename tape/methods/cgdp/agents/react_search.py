@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tape.methods.cgdp.agents.search import SearchAgent
-from tape.methods.cgdp.prompts.format import MoveKind
+from tape.methods.cgdp.prompts import MoveKind
 
 
 class ReactSearchAgent(SearchAgent):

@@ -17,7 +17,7 @@ from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.base import LanguageModel
 from tape.methods.cgdp.context import PromptWindow
 from tape.methods.cgdp.gates import fixed_rounds
-from tape.methods.cgdp.prompts.format import MoveKind, SearchFormat
+from tape.methods.cgdp.prompts import MoveKind, SearchFormat
 from tape.methods.cgdp.search import CorpusSearch
 from tape.methods.cgdp.settings import CgdpSettings, Memory
 from tape.protocols import Environment

@@ -40,9 +40,7 @@ def record(role: str, right: int, n: int, *, valid: int | None = None, chance: f
         (record("score", 24, 24, chance=1.0), None),
         (record("act", 11, 24, chance=0.25), False),
         (record("act", 14, 24, chance=0.25), True),
-        (record("score", 9, 24, chance=1 / 3), False),
         (record("score", 4, 8, chance=1 / 3), None),
-        (record("score", 2, 8, chance=1 / 3), False),
         (record("score", 7, 8, chance=1 / 3), True),
         (record("whatever", 0, 24), False),
         (record("whatever", 1, 24), True),
@@ -64,6 +62,7 @@ def test_a_role_in_which_the_model_fails_is_none_that_it_is_good_at() -> None:
 
 
 SOKOBAN_TASK = SOKOBAN.tasks({"levels": "easy", "slack": 2})[0]
+GSM_TASK = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})[0]
 
 
 def probed(environment: str, *records: RoleRecord) -> Probe:
@@ -78,9 +77,8 @@ def test_only_where_nothing_is_hidden_is_an_exact_world_model_given() -> None:
 
 
 def test_tools_need_no_world_model_and_their_calls_are_forced_anyway() -> None:
-    tasks = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})
     bad = [record("plan", 0, 24), record("act", 0, 24), record("score", 0, 24, chance=0.5)]
-    advice = advise(probed("gsm_hard", *bad), GSM, tasks[0])
+    advice = advise(probed("gsm_hard", *bad), GSM, GSM_TASK)
     assert dict(advice.settings) == {"scorer": "declared"}
     assert any("nothing declared here can plan" in note for note in advice.notes)
 
@@ -105,16 +103,13 @@ def test_only_roles_that_the_model_plays_are_given_away(
 
 
 def test_the_weakest_role_that_is_left_to_the_model_decides_about_the_environment() -> None:
-    bad, tasks = (
-        record("plan", 0, 24),
-        GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"}),
-    )
-    advice = advise(probed("gsm_hard", bad, record("answer", 0, 24)), GSM, tasks[0])
+    bad = record("plan", 0, 24)
+    advice = advise(probed("gsm_hard", bad, record("answer", 0, 24)), GSM, GSM_TASK)
     assert advice.environment.good is False
     assert "weakest role is plan: 0 of 24" in advice.environment.why
-    good = advise(probed("gsm_hard", record("plan", 12, 24), record("act", 0, 24)), GSM, tasks[0])
+    good = advise(probed("gsm_hard", record("plan", 12, 24), record("act", 0, 24)), GSM, GSM_TASK)
     assert good.environment.good is True  # acting is forced, since calls are written already
-    unknown = advise(probed("gsm_hard", record("plan", 12, 24), record("score", 2, 2, chance=0.5)), GSM, tasks[0])
+    unknown = advise(probed("gsm_hard", record("plan", 12, 24), record("score", 2, 2, chance=0.5)), GSM, GSM_TASK)
     assert unknown.environment.good is None
 
 
@@ -129,9 +124,8 @@ def test_where_an_exact_planner_is_declared_reading_decides() -> None:
 
 
 def test_a_probe_of_several_environments_ends_with_those_that_the_model_is_good_enough_for() -> None:
-    tasks = GSM.tasks({"data": None, "problems": "dev", "profile": DEFAULT, "tightness": "none"})
     probes = [probed("gsm_hard", record("plan", right, 24)) for right in (12, 0)]
-    lines = overview([(probe, advise(probe, GSM, tasks[0])) for probe in probes]).splitlines()
+    lines = overview([(probe, advise(probe, GSM, GSM_TASK)) for probe in probes]).splitlines()
     assert [[part for part in line.split("  ") if part][1].strip() for line in lines[-2:]] == [
         "good enough",
         "not good enough",

@@ -8,7 +8,7 @@ from tape.analysis.why.selections import Selections
 from tape.choice.graph import PlanGraph
 from tests.tape.analysis.why.enumeration import KINDS, Enumeration, Found, random_case
 
-CASES = 250
+CASES = 100
 
 
 def check(seed: int) -> str:

@@ -40,30 +40,30 @@ def taking(action: str = "ask cheap", **changes: Any) -> list[Event]:
 
 
 def only(events: Sequence[Event]) -> Round:
-    [planning_round] = rounds(events)
-    json.dumps(planning_round.to_dict())
-    return planning_round
+    [round_] = rounds(events)
+    json.dumps(round_.to_dict())
+    return round_
 
 
 # --- which budget decided -----------------------------------------------------------------------------------
 
 
 def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
-    planning_round = only(taking())
-    assert (planning_round.chosen.cost, planning_round.decided) == ({"steps": 1, "usd": 10_000}, [["usd"]])
-    steps, usd = planning_round.budgets
+    round_ = only(taking())
+    assert (round_.chosen.cost, round_.decided) == ({"steps": 1, "usd": 10_000}, [["usd"]])
+    steps, usd = round_.budgets
     assert steps.more is None
     # "ask slow, check" needs 3 steps and $0.03; of the two the cheaper comes first.
     assert (usd.more.to, usd.more.path.actions) == ({"usd": 30_000}, ("ask slow", "check"))
     assert (usd.more.path.over, usd.more.gain) == ({"usd": 10_000}, "a score of 1 instead of 0.5")
-    assert planning_round.alternatives[0].actions == ("ask free",)
+    assert round_.alternatives[0].actions == ("ask free",)
     # Of equal worth over 5 steps, a proof now and a signed one a step later.
-    assert {path.actions for path in planning_round.misfits} == {("ask slow", "check"), ("ask dear",)}
-    assert planning_round.reasons == (
+    assert {path.actions for path in round_.misfits} == {("ask slow", "check"), ("ask dear",)}
+    assert round_.reasons == (
         "It is the best path of this graph that fits what was left.",
         "usd decided: with $0.03 ($0.01 more), a score of 1 instead of 0.5.",
     )
-    assert planning_round.outcome == "After its only step the episode ended in success."
+    assert round_.outcome == "After its only step the episode ended in success."
 
 
 def test_budgets_that_decide_only_together() -> None:
@@ -73,30 +73,30 @@ def test_budgets_that_decide_only_together() -> None:
         if edge.action in ("ask cheap", "ask dear"):
             graph.set_cost(edge.id, Resources.of(usd="0.02", steps=2))
     # A proof takes $0.04; what is better than that takes 3 steps as well. With $0.01 there is an answer.
-    alone, planning_round = (
+    alone, round_ = (
         only(episode(folded(on), selection("ask free", left=left), acted("ask free"), finished()))
         for on in (shop(), graph)
     )
-    assert (alone.decided, planning_round.decided) == ([["usd"]], [["steps", "usd"]])
-    [joint] = planning_round.together
+    assert (alone.decided, round_.decided) == ([["usd"]], [["steps", "usd"]])
+    [joint] = round_.together
     assert (joint.path.actions, joint.by) == (("ask dear",), {"steps": 1, "usd": 15_000})
-    assert "steps and usd decided together: with 1 step and $0.015 more" in planning_round.reasons[-1]
+    assert "steps and usd decided together: with 1 step and $0.015 more" in round_.reasons[-1]
 
 
 def test_no_budget_decides_where_the_best_path_fits() -> None:
     best = selection("ask slow", "check", left={"steps": 9, "usd": 90_000})
-    planning_round = only(episode(folded(), best, acted("ask slow"), acted("check", 2), finished()))
-    assert (planning_round.decided, planning_round.misfits) == ([], ())
-    assert planning_round.reasons[-1].startswith("No budget decided")
+    round_ = only(episode(folded(), best, acted("ask slow"), acted("check", 2), finished()))
+    assert (round_.decided, round_.misfits) == ([], ())
+    assert round_.reasons[-1].startswith("No budget decided")
 
 
 def test_without_relaxation_no_budget_decides() -> None:
     events = taking()
-    [planning_round] = rounds(events, relax=False)
-    assert planning_round.alternatives == only(events).alternatives
-    assert (planning_round.decided, planning_round.misfits, planning_round.relaxed) == ([], (), False)
-    assert planning_round.reasons[-1] == "Which budget decided was not asked."
-    assert [(line.left, line.used) for line in planning_round.budgets] == [(5, 1), (20_000, 10_000)]
+    [round_] = rounds(events, relax=False)
+    assert round_.alternatives == only(events).alternatives
+    assert (round_.decided, round_.misfits, round_.relaxed) == ([], (), False)
+    assert round_.reasons[-1] == "Which budget decided was not asked."
+    assert [(line.left, line.used) for line in round_.budgets] == [(5, 1), (20_000, 10_000)]
 
 
 def test_what_a_complete_path_needs_where_none_fits() -> None:
@@ -105,17 +105,14 @@ def test_what_a_complete_path_needs_where_none_fits() -> None:
         graph.set_cost(edge.id, edge.cost + Resources.of(usd="0.05"))
     none = selection()
     events = episode(trace.PlansSampledEvent(start="start", plans=[["a"]], valid=[True]), folded(graph), none)
-    planning_round = only([*events, finished("infeasible")])
-    assert (planning_round.chosen, planning_round.alternatives, planning_round.budgets) == (None, (), ())
-    assert [(need.limit, need.least) for need in planning_round.needs.found.budgets] == [
-        ("steps", None),
-        ("usd", 50_000),
-    ]
-    assert planning_round.reasons[1] == "A complete path needs $0.05 where $0.02 is left."
+    round_ = only([*events, finished("infeasible")])
+    assert (round_.chosen, round_.alternatives, round_.budgets) == (None, (), ())
+    assert [(need.limit, need.least) for need in round_.needs.found.budgets] == [("steps", None), ("usd", 50_000)]
+    assert round_.reasons[1] == "A complete path needs $0.05 where $0.02 is left."
     reported = trace.InfeasibleEvent(text="no plan fits into $0.02", explanation={})
-    planning_round = only([*events, reported, finished("infeasible", detail="no plan fits into $0.02")])
-    assert planning_round.reasons[1] == "No plan fits into $0.02."
-    assert planning_round.outcome == "The episode ended with that."
+    round_ = only([*events, reported, finished("infeasible", detail="no plan fits into $0.02")])
+    assert round_.reasons[1] == "No plan fits into $0.02."
+    assert round_.outcome == "The episode ended with that."
 
 
 def test_a_partial_path_says_what_a_complete_one_would_need() -> None:
@@ -125,11 +122,11 @@ def test_a_partial_path_says_what_a_complete_one_would_need() -> None:
             graph.set_cost(edge.id, Resources.of(usd="0.05", steps=1))
     graph.set_reward("middle", 0.1, goal=False)
     path = selection("ask slow", graph=graph, partial=True)
-    planning_round = only(episode(folded(graph), selection(), path, acted("ask slow"), finished("failure")))
-    assert (planning_round.chosen.partial, planning_round.decided) == (True, [["usd"]])
-    assert planning_round.needs.text == "A complete path needs $0.05 where $0.02 is left."
-    assert planning_round.budgets[1].more.gain == "a complete path to a goal"
-    assert not any("decided" in sentence for sentence in planning_round.reasons), "it is reported once"
+    round_ = only(episode(folded(graph), selection(), path, acted("ask slow"), finished("failure")))
+    assert (round_.chosen.partial, round_.decided) == (True, [["usd"]])
+    assert round_.needs.text == "A complete path needs $0.05 where $0.02 is left."
+    assert round_.budgets[1].more.gain == "a complete path to a goal"
+    assert not any("decided" in sentence for sentence in round_.reasons), "it is reported once"
 
 
 # --- what cannot be rebuilt ---------------------------------------------------------------------------------
@@ -156,20 +153,16 @@ def changed(node: str, reward: float) -> PlanGraph:
     ],
 )
 def test_what_is_not_as_recorded_is_not_explained(events: list[Event], reason: str) -> None:
-    planning_round = only(episode(*events, acted("ask cheap"), finished()))
-    assert reason in planning_round.unreproduced
-    assert (planning_round.alternatives, planning_round.budgets, planning_round.misfits) == ((), (), ())
-    assert planning_round.reasons[0].startswith("The selection cannot be reproduced from this trace: ")
+    round_ = only(episode(*events, acted("ask cheap"), finished()))
+    assert reason in round_.unreproduced
+    assert (round_.alternatives, round_.budgets, round_.misfits) == ((), (), ())
+    assert round_.reasons[0].startswith("The selection cannot be reproduced from this trace: ")
 
 
 def test_a_choice_that_is_not_proven_is_not_called_so() -> None:
-    planning_round = only(taking("ask free", status="FEASIBLE"))
-    assert (planning_round.unreproduced, planning_round.budgets, "not proven" in planning_round.reasons[0]) == (
-        None,
-        (),
-        True,
-    )
-    assert planning_round.alternatives[0].actions == ("ask cheap",), "what is better and fits is shown"
+    round_ = only(taking("ask free", status="FEASIBLE"))
+    assert (round_.unreproduced, round_.budgets, "not proven" in round_.reasons[0]) == (None, (), True)
+    assert round_.alternatives[0].actions == ("ask cheap",), "what is better and fits is shown"
 
 
 def test_every_key_of_a_round_is_documented() -> None:
@@ -187,25 +180,21 @@ def test_every_key_of_a_round_is_documented() -> None:
 def test_a_mismatch_ends_a_round() -> None:
     result, events = play(model=SimulatedModel(CORRIDOR, wrong=WRONG))
     assert result.success
-    planning_round, two = rounds(events)
-    assert (planning_round.step, planning_round.ended.how, planning_round.ended.taken, planning_round.ended.of) == (
-        0,
-        "mismatch",
-        2,
-        len(planning_round.chosen.actions),
-    )
-    assert planning_round.ended.mismatch is not None
-    assert planning_round.outcome.startswith("Step 2 of ")
+    round_, two = rounds(events)
+    end = round_.ended
+    assert (round_.step, end.how, end.taken, end.of) == (0, "mismatch", 2, len(round_.chosen.actions))
+    assert round_.ended.mismatch is not None
+    assert round_.outcome.startswith("Step 2 of ")
     assert (two.step, two.reason) == (2, "mismatch")
     assert (two.graph["certified"], two.graph["contradicted"]) == (2, 1)
-    assert (planning_round.last + 1, two.last) == (two.first, len(events) - 1)
+    assert (round_.last + 1, two.last) == (two.first, len(events) - 1)
 
 
 def test_every_step_is_a_round_under_all_step_replanning() -> None:
     _, events = play(agent=TapeAllStepAgent)
     result = rounds(events)
-    assert [planning_round.number for planning_round in result] == [1, 2, 3]
-    assert [planning_round.ended.how for planning_round in result] == ["stepped", "stepped", "success"]
+    assert [round_.number for round_ in result] == [1, 2, 3]
+    assert [round_.ended.how for round_ in result] == ["stepped", "stepped", "success"]
     assert "as this agent does after every step" in result[0].outcome
 
 
@@ -233,16 +222,14 @@ def test_the_choice_of_a_model_is_beside_the_solvers(path: str, rewards: dict[st
         graph.set_reward(node, reward, goal=reward > 0)
     changes: dict[str, Any] = {"status": "FEASIBLE", "objective": None, "consumption": {}}
     chosen = selection(*path.split("; "), graph=graph, selector="lm:x", **changes)
-    planning_round = only(episode(folded(graph), chosen, acted(chosen.actions[0]), finished()))
-    assert planning_round.by_lm
-    assert planning_round.reasons[0].endswith("(ablation).")
-    assert planning_round.reasons[1] == second
+    round_ = only(episode(folded(graph), chosen, acted(chosen.actions[0]), finished()))
+    assert round_.by_lm
+    assert round_.reasons[0].endswith("(ablation).")
+    assert round_.reasons[1] == second
     if not rewards:
-        assert (planning_round.selected and planning_round.selected.actions) == (
-            None if path == "ask cheap" else ("ask cheap",)
-        )
-    assert planning_round.chosen.over == ({"usd": 10_000} if "slow" in path else {})
-    assert planning_round.budgets == ()
+        assert (round_.selected and round_.selected.actions) == (None if path == "ask cheap" else ("ask cheap",))
+    assert round_.chosen.over == ({"usd": 10_000} if "slow" in path else {})
+    assert round_.budgets == ()
 
 
 def test_agents_without_plans_say_so() -> None:
@@ -251,11 +238,11 @@ def test_agents_without_plans_say_so() -> None:
         assert (rounds(events), "makes no plans" in about(events)[-1]) == ([], True)
     for agent in (OpenLoopAgent, PlanAndActReplanAgent):
         first, *others = rounds(play(agent=agent)[1])
-        assert {planning_round.kind for planning_round in (first, *others)} == {"sampled"}
+        assert {round_.kind for round_ in (first, *others)} == {"sampled"}
         assert first.chosen.actions == ("R", "R", "R")
         assert "neither budgets nor a solver" in first.reasons[0]
     _, events = play(agent=SdpAgent)
-    assert [planning_round.kind for planning_round in rounds(events)] == ["plan"]
+    assert [round_.kind for round_ in rounds(events)] == ["plan"]
     assert any("predicates certified" in sentence for sentence in about(events))
     _, events = play(steps=0)
     assert (rounds(events), "before anything was planned" in about(events)[-1]) == ([], True)
@@ -264,29 +251,26 @@ def test_agents_without_plans_say_so() -> None:
 def test_verification_reports_what_was_refused_asked_and_committed_to() -> None:
     world = BoxWorld(1, (False, False, False))
     _, events = play_boxes(world, BOXES, num_plans=2, aec={"gate": "query_all"})
-    planning_round = only(events)
-    assert planning_round.chosen.actions == tuple(events[planning_round.committed_at].actions)
-    assert [hypothesis.accepted for hypothesis in planning_round.hypotheses] == [False, True]
-    assert planning_round.hypotheses[0].why == "at step 1: gem_in(0) must be true; by the facts it is false"
-    assert planning_round.reasons[0] == "AEC committed to this path: the verifier accepted it."
-    assert "first asked" in planning_round.reasons[1]
-    assert planning_round.ended.how == "success"
+    round_ = only(events)
+    assert round_.chosen.actions == tuple(events[round_.committed_at].actions)
+    assert [hypothesis.accepted for hypothesis in round_.hypotheses] == [False, True]
+    assert round_.hypotheses[0].why == "at step 1: gem_in(0) must be true; by the facts it is false"
+    assert round_.reasons[0] == "AEC committed to this path: the verifier accepted it."
+    assert "first asked" in round_.reasons[1]
+    assert round_.ended.how == "success"
 
 
 def test_a_refused_action_is_reported() -> None:
     asked = trace.ApprovalEvent(step=0, action="ask cheap", decision="refused", reason="destructive")
     again = [trace.ReplannedEvent(reason="refused", count=1), folded(), selection("ask cheap"), acted("ask cheap")]
-    planning_round, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
-    assert (
-        planning_round.outcome
-        == "ask cheap was refused where it was to be approved, so it was planned anew without it."
-    )
+    round_, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
+    assert round_.outcome == "ask cheap was refused where it was to be approved, so it was planned anew without it."
     assert two.outcome == "After its only step the episode ended in success."
     stopped = asked.model_copy(update={"decision": "stopped"})
-    [planning_round] = rounds(episode(folded(), selection("ask cheap"), stopped, finished("stopped")))
-    assert planning_round.outcome == "The episode was stopped where ask cheap was to be approved."
-    [planning_round] = rounds(episode(folded(), selection("ask cheap"), asked, acted("ask cheap"), finished()))
-    assert planning_round.outcome.endswith("ended in success. ask cheap was refused where it was to be approved.")
+    [round_] = rounds(episode(folded(), selection("ask cheap"), stopped, finished("stopped")))
+    assert round_.outcome == "The episode was stopped where ask cheap was to be approved."
+    [round_] = rounds(episode(folded(), selection("ask cheap"), asked, acted("ask cheap"), finished()))
+    assert round_.outcome.endswith("ended in success. ask cheap was refused where it was to be approved.")
     unplanned = about(episode(acted("look"), asked, finished("infeasible"), agent="react"))
     assert unplanned[-1] == "Refused where approval was asked for: ask cheap."
 
@@ -294,9 +278,9 @@ def test_a_refused_action_is_reported() -> None:
 def test_the_last_selection_with_a_path_is_the_one_that_was_followed() -> None:
     # The graph grew, and no path was found on it: the path in hand was followed.
     grown = [folded(changed("answer", 0.4)), selection()]
-    planning_round = only(episode(folded(), selection("ask cheap"), *grown, acted("ask cheap"), finished()))
-    assert (planning_round.graph_at, planning_round.selected_at) == (2, 3)
-    assert planning_round.unreproduced is None
+    round_ = only(episode(folded(), selection("ask cheap"), *grown, acted("ask cheap"), finished()))
+    assert (round_.graph_at, round_.selected_at) == (2, 3)
+    assert round_.unreproduced is None
 
 
 def test_the_rest_selected_anew() -> None:
@@ -308,17 +292,17 @@ def test_the_rest_selected_anew() -> None:
     # The second step has brought $0.01 back, say: then the better path fits.
     for last, dollars, text in (("check", 30_000, "a better path fits"), ("settle", 20_000, "still the best")):
         anew = selection(last, graph=graph, start="middle", left={"steps": 4, "usd": dollars})
-        planning_round, two = rounds(episode(*head, anew, acted(last, 2), finished()))
-        assert (planning_round.number, two.number, two.kind, two.step) == (1, 1, "reselect", 1)
+        round_, two = rounds(episode(*head, anew, acted(last, 2), finished()))
+        assert (round_.number, two.number, two.kind, two.step) == (1, 1, "reselect", 1)
         assert two.before == ("settle",)
         assert two.kept == (last == "settle")
         assert text in two.reasons[0]
-        assert planning_round.unreproduced is two.unreproduced is None
+        assert round_.unreproduced is two.unreproduced is None
         if last == "check":
-            assert planning_round.outcome == "After 1 of its 2 steps another path took its place, on the same graph."
+            assert round_.outcome == "After 1 of its 2 steps another path took its place, on the same graph."
             assert two.gained == "a score of 1 instead of 0.5"
         else:
-            assert planning_round.outcome == "After all its steps the episode ended in success."
+            assert round_.outcome == "After all its steps the episode ended in success."
 
 
 # --- whatever a trace holds ---------------------------------------------------------------------------------
@@ -339,8 +323,8 @@ def test_no_trace_is_too_broken_to_be_explained(data: st.DataObject) -> None:
     events = events[: data.draw(st.integers(0, len(events)))]
     left_out = data.draw(st.sets(st.integers(0, max(0, len(events) - 1)), max_size=6))
     events = [event for number, event in enumerate(events) if number not in left_out]
-    for planning_round in rounds(events):
-        json.dumps(planning_round.to_dict())
-        assert planning_round.reasons
-        assert not re.search(r"None|\{|\}", " ".join([*planning_round.reasons, planning_round.outcome]))
+    for round_ in rounds(events):
+        json.dumps(round_.to_dict())
+        assert round_.reasons
+        assert not re.search(r"None|\{|\}", " ".join([*round_.reasons, round_.outcome]))
     assert about(events)

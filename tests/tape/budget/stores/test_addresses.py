@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("psycopg")
 
 from tape import Guard
-from tape.adapters.litellm_settings import Settings
+from tape.adapters.litellm_requests import Settings
 from tape.budget import Budget, UnreachableLedgerError, open_store
 from tape.budget.stores.addresses import is_address, read_address
 from tape.budget.stores.file import FileStore

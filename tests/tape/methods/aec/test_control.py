@@ -9,7 +9,14 @@ from tape.budget import Budget, Ledger, Resources
 from tape.engine.replan import most_replans
 from tape.engine.settings import TapeConfig
 from tape.lm.base import Request
-from tape.methods.aec.events import CommittedEvent, PredictedEvent, QueriedEvent, RefusedEvent, VerifiedEvent
+from tape.methods.aec.events import (
+    CommittedEvent,
+    JudgedEvent,
+    PredictedEvent,
+    QueriedEvent,
+    RefusedEvent,
+    VerifiedEvent,
+)
 from tape.protocols import Action, State
 from tape.protocols.predicates import Assignment, Predicate, QueryMacro
 from tape.trace import PlansSampledEvent
@@ -178,6 +185,17 @@ def test_by_default_replanning_lasts_as_long_as_the_steps_do() -> None:
     assert (most(), most(horizon=12), most(horizon=5), most(max_replans=3)) == (30, 12, 10, 3)
     episode.ledger = Ledger(Budget({"tokens": 99}))
     assert most() == 10
+
+
+def test_revealed_values_are_judged_once() -> None:
+    _, events = play(BoxWorld(0, OPEN), BoxModel(1, OPEN, 0.2))
+    judged = of_type(events, JudgedEvent)
+    about = {Predicate(event.predicate, tuple(event.args)): event for event in judged}
+    assert len(about) == len(judged) > 0
+    gem = about[gem_in(0)]
+    assert gem.value
+    assert 0.0 < gem.mu < 1.0
+    assert f"revealed: gem_in(0) is true, predicted {gem.mu:.2f}" in gem.description()
 
 
 def test_a_prefix_is_committed_to_where_the_rest_is_not_certain_yet() -> None:

@@ -118,10 +118,10 @@ def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
 
 @pytest.mark.slow
 def test_certified_commitments_execute_and_belief_commitments_often_do_not() -> None:
-    commitments, infeasible = many(40)
-    assert commitments["grounded"] > 32
+    commitments, infeasible = many(16)
+    assert commitments["grounded"] > 12
     assert infeasible["grounded"] == 0
-    assert infeasible["belief"] > 5
+    assert infeasible["belief"] > 1
 
 
 @pytest.mark.soak

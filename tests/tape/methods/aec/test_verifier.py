@@ -11,7 +11,7 @@ from tape.methods.aec.facts import Evidence, Grounded, GroundedStore
 from tape.methods.aec.verifier import Rulebook, Verifier
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Effects, Predicate
-from tape.protocols.progression import progress
+from tape.protocols.pullback import progress
 from tests.profiles import examples
 from tests.tape.methods.aec.test_facts import grounded
 from tests.tape.methods.aec.toy import HOLDING, BoxDomain, Seen, gem_in, locked, open_, outcome

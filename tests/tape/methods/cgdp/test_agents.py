@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import solvers
 from envs.search import SearchEnvironment, SearchError, bm25
+from envs.search.prompts.chat import ChatSearchFormat
 from solvers.answer import without_path
 from tape import Budget
 from tape.agents.react import ReactAgent
@@ -30,7 +31,6 @@ from tape.methods.cgdp.agents.memgpt import MemgptAgent
 from tape.methods.cgdp.agents.react_search import ReactSearchAgent
 from tape.methods.cgdp.agents.search import SearchAgent
 from tape.methods.cgdp.events import BeliefEvent, GateEvent, StoppedEvent
-from tape.methods.cgdp.prompts.chat import ChatSearchFormat
 from tape.methods.cgdp.view import View
 from tape.protocols.search import UNANSWERABLE, Passage
 from tape.testing.line import Line
@@ -52,7 +52,7 @@ from tests.tape.methods.cgdp.sweep import AGENTS, play_case, random_case
 TARN = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
 
 
-@examples(400)
+@examples(150)
 @given(st.integers(0, 2**32))
 def test_no_prompt_above_the_window_and_no_budget_exceeded(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     play_case(random_case(random.Random(seed)), tmp_path_factory.mktemp("search") / "trace.jsonl")
@@ -191,6 +191,7 @@ def test_aec_answers_from_aligned_facts_and_quotes_alone(tmp_path: Path) -> None
         (CgdpAgent, {"gate": "f_j2"}, "there is no gate"),
         (CgdpAgent, {"memory": "baseline"}, "no memory='baseline'"),
         (IrcotAgent, {"select": "solver"}, "means nothing to 'ircot'"),
+        (IrcotAgent, {"persist": True}, "pursues no predicates"),
         (IterRetgenAgent, {"gate": "voi", "rounds": 1}, "one round"),
         (IterRetgenAgent, {"memory": "lobotomized"}, "no memory='lobotomized'"),
         (ReactSearchAgent, {"verify": "aec", "memory": "baseline"}, "has none; use structured or freeform"),

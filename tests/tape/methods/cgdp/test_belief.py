@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.methods.cgdp.alignment import aligned, names
 from tape.methods.cgdp.belief import MOST_WORDS, updated, verified
 from tape.methods.cgdp.curation import BeliefCaps, curated, needs_curation, values_of
-from tape.methods.cgdp.prompts.format import Extracted, Finding
+from tape.methods.cgdp.entailment import aligned, names
+from tape.methods.cgdp.prompts import Extracted, Finding
 from tape.methods.cgdp.view import Belief, Fact
 from tape.protocols.search import Passage
 from tests.profiles import examples

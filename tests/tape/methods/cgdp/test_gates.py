@@ -1,4 +1,4 @@
-"""Gates against a reference by brute force over whole histories, and each gap in traces with and without it."""
+"""Gates against a reference by brute force over whole histories."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tape.errors import ConfigError
-from tape.methods.cgdp.events import RetrievedEvent, ShownSource, StoppedEvent
 from tape.methods.cgdp.gates import CONFIGURATIONS, GateConfiguration, Signalling, StagnationGate, jaccard, require_gate
-from tape.trace import Event, GeneratedEvent, PromptPart, StartedEvent
 
 Trace = Sequence[tuple[str, Sequence[str]]]
 
@@ -63,7 +59,9 @@ def reference_fires(trace: Trace, name: str) -> int | None:
 def fires(trace: Trace, configuration: GateConfiguration) -> int | None:
     signalling, gate = Signalling(), StagnationGate(configuration)
     for number, (query, texts) in enumerate(trace, 1):
-        if gate.fires(signalling.after(query, texts)):
+        signals = signalling.after(query, texts)
+        assert (signals.jaccard, signals.upr) == pytest.approx(reference_signals(trace, number - 1))
+        if gate.fires(signals):
             return number
     return None
 
@@ -82,27 +80,13 @@ def compare(traces: int, seed: int) -> dict[str, int]:
 
 
 def test_all_configurations_fire_where_the_definitions_say() -> None:
-    assert all(compare(400, seed=1).values())
+    assert all(compare(150, seed=1).values())
 
 
 @pytest.mark.soak
 def test_all_configurations_fire_where_the_definitions_say_on_10000_traces() -> None:
     fired = compare(10_000, seed=2)
     assert all(0 < count < 10_000 for count in fired.values()), fired
-
-
-TRACES = st.integers(0, 10**9).map(lambda seed: random_trace(random.Random(seed), 8))
-
-
-@given(TRACES, st.permutations(IDS))
-def test_signals_are_shares_and_renaming_passages_changes_nothing(trace: Trace, renamed: Sequence[str]) -> None:
-    names = dict(zip(IDS, renamed, strict=True))
-    item, other = Signalling(), Signalling()
-    for query, texts in trace:
-        signals = item.after(query, texts)
-        assert 0 <= signals.upr <= 1
-        assert 0 <= signals.jaccard <= 1
-        assert other.after(query, [names[each] for each in texts]) == signals
 
 
 @pytest.mark.parametrize(("recent", "expected"), [(1, 0.0), (2, 1.0)])
@@ -125,35 +109,3 @@ def test_an_unknown_gate_is_refused_with_those_there_are(wrong: str) -> None:
 def test_a_configuration_out_of_range_is_refused(changed: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         GateConfiguration(**{"tau_j": 0.6, "tau_u": 0.3, "patience": 2, **changed})  # type: ignore[arg-type]
-
-
-QUESTION = "Who is the mayor of the town where Ada was born?"
-
-
-def trace(
-    queries: Sequence[str],
-    answer: str,
-    gold: str = "Otto Lind",
-    *,
-    name: str = "Ada was born in Tarn. Otto Lind is its mayor.",
-    shown: str = "",
-) -> list[Event]:
-    passages, part = [ShownSource(id="p1", title="Ada", text=name)], PromptPart(role="user", content=shown)
-    end = {"round": len(queries), "reason": "", "aligned": None, "gold_answers": [gold], "gold_sources": ["p1"]}
-    return [
-        StartedEvent(config={}, budget={}, task=QUESTION, seed=0),
-        *(
-            RetrievedEvent(round=i, query=query, option="bm25-5", thought="", passages=passages)
-            for i, query in enumerate(queries, 1)
-        ),
-        GeneratedEvent(role="answer", prompt=(part,), texts=(answer,), prompt_tokens=1, completion_tokens=1),
-        StoppedEvent.model_validate({**end, "answer": answer, "right": answer == gold}),
-    ]
-
-
-def ending(events: list[Event], **changed: object) -> list[Event]:
-    """A trace with another end."""
-    return [*events[:-1], events[-1].model_copy(update=changed)]
-
-
-LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from envs.search import SearchEnvironment, bm25
-from tape.errors import ConfigError
 from tape.lm.base import OneOf
 from tape.methods.cgdp.agents.cgdp import CgdpAgent
-from tape.methods.cgdp.agents.ircot import IrcotAgent
 from tape.methods.cgdp.entailment import entailment_request, unanswered
 from tape.methods.cgdp.events import BeliefEvent, RetrievedEvent
 from tape.methods.cgdp.view import Fact
@@ -106,8 +104,3 @@ def test_a_general_model_is_asked_whether_quotes_answer() -> None:
     assert request.constraint == OneOf(("yes", "no"))
     assert not isinstance(request.prompt, str)
     assert "Tarn: The mayor of Tarn is Otto Lind." in request.prompt[-1].content
-
-
-def test_only_an_agent_with_predicates_pursues_them() -> None:
-    with pytest.raises(ConfigError, match="pursues no predicates"):
-        IrcotAgent(but(), persist=True)

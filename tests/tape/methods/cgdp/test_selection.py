@@ -113,7 +113,7 @@ def least_for_depth_5(played: Played, **given: Any) -> int:
         _, chosen = played(budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
         return bool(chosen) and chosen[0].option.name == "bm25-5"
 
-    budgets = range(500, 3000, 10)
+    budgets = range(500, 3000, 50)
     return budgets[bisect_left(budgets, True, key=is_deepest)]
 
 
@@ -122,7 +122,7 @@ def test_a_bare_question_leaves_budget_for_the_usual_number_of_searches(played: 
     search, chosen = played(sub_questions=(), hops=3)
     round_ = search.prices.expected(search.options[2])["tokens"]
     assert round_ is not None
-    assert three - least >= 2 * round_ - 60  # beside growth; the expected tokens change with what was written
+    assert three - least >= 2 * round_ - 110  # beside growth; the expected tokens change with what was written
     assert {selected.target for selected in chosen} == {QUESTION}
 
 

@@ -67,10 +67,7 @@ UNKNOWN: dict[str, Any] = {"unknown": "ask"}
     ("tail", "options", "answers", "checks", "calls", "reason"),
     [
         # A rejected action needs no verdict, and goes before the goal and before credit.
-        ((SAID, GOAL), REJECTED, [1], [], 0, "unknown: open the door"),
-        ((GOAL,), REJECTED | CREDIT, [1], [], 0, "unknown: open the door"),
         ((SAID, GOAL), REJECTED | CREDIT, [1], [], 0, "unknown: open the door"),
-        ((GOAL,), {}, [1], [NO], 0, "the environment does not report the task as done"),
         # Typed predicates are checked; unknown values are judged, and flagged, only on request.
         ((target("a"), target("b"), SAID, GOAL), KNOWN, [1], [YES, NO], 0, "flag(b) is false"),
         ((target("a"), GOAL), {}, [1], [NO], 0, "flag(a) is unknown"),

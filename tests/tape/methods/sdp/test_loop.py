@@ -20,7 +20,7 @@ from tape.errors import (
     ModelError,
 )
 from tape.methods.sdp.adapter import Caps
-from tape.methods.sdp.always import AlwaysPass
+from tape.methods.sdp.agent import AlwaysPass
 from tape.methods.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.methods.sdp.operators import Check, Outcome, Realized, Verdict
 from tape.methods.sdp.target import Target
@@ -67,7 +67,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-@examples(400)
+@examples(150)
 @given(chains, moves, st.just([]) | verdicts, caps, SETTINGS, st.none() | st.integers(0, 6), st.booleans())
 def test_every_episode_is_one_of_algorithm_1(
     chains: Any, moves: Any, verdicts: Any, caps: Caps, settings: dict[str, Any], steps: int | None, unseen: bool
@@ -84,7 +84,7 @@ def test_every_episode_is_one_of_algorithm_1(
     assert result.method["cascades"] == sum(k > 1 for k in verdicts)
 
 
-@examples(300)
+@examples(120)
 @given(chains, moves, caps, st.booleans(), st.booleans())
 def test_k_never_skips_a_false_predicate(chains: Any, moves: Any, caps: Caps, strict: bool, cascade: bool) -> None:
     """The truth is taken from what the environment remembers, not from what the loop received."""
@@ -202,7 +202,7 @@ def test_a_watch_may_have_the_tail_replanned_before_b_failures() -> None:
     assert [t.text for t in script.realized[-1].state.certified] == ["a", "a", "b"]
 
 
-@examples(60)
+@examples(30)
 @given(chains, moves, caps)
 def test_events_survive_the_trace_file(tmp_path_factory: Any, chains: Any, moves: Any, caps: Caps) -> None:
     path = tmp_path_factory.mktemp("trace") / "t.jsonl"

@@ -164,7 +164,7 @@ def written(
     roles = RoleContext(AccountedLM(model, Ledger(), trace), env.prompt_format("compact"), env.domain, trace)
     tools = Tools(roles, TapeConfig(), lambda *parts: derive(0, *parts))
     actor = LmActor(roles, "constrained", 0.3)
-    realize = WritingRealize(env.domain, actor, tools.seed, invents=True, tools=tools)
+    realize = WritingRealize(env.domain, actor, tools, invents=True)
     attempts = tuple(Attempt(TARGET, action, "no", node) for action, node in tried)
     at = MarkovState(CertifiedState((), (), START), (TARGET, GOAL), attempts)
     return asyncio.run(realize.realize(at)), model.requests

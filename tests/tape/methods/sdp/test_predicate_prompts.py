@@ -5,24 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.alfworld.sdp import truth
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.simulator import step
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.methods.sdp.adapter import Tools
 from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.chat_prompts import read_literal
 from tape.methods.sdp.events import ChainEvent, ValidatedEvent
 from tape.methods.sdp.operators import Outcome, check_required
 from tape.methods.sdp.predicate_adapter import PredicateValidate, in_words
-from tape.methods.sdp.predicate_prompts import read_literal
 from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.methods.sdp.target import Target
 from tape.methods.sdp.writing import WritingRealize
@@ -127,7 +129,8 @@ def test_an_attempt_after_an_unreadable_one_is_another_sample() -> None:
             seeds.append(seed)
             return Acted(None)
 
-    realize = WritingRealize(DOMAIN, Mute(), lambda *parts: derive(0, *parts), invents=True)
+    tools = Tools(cast(Any, None), TapeConfig(), lambda *parts: derive(0, *parts))
+    realize = WritingRealize(DOMAIN, Mute(), tools, invents=True)
     state = CertifiedState((), (), LEVEL.start)
 
     for failed in (0, 0, 1):
@@ -136,8 +139,3 @@ def test_an_attempt_after_an_unreadable_one_is_another_sample() -> None:
     first, again, later = (seeds[i * len(seeds) // 3 : (i + 1) * len(seeds) // 3] for i in range(3))
     assert first == again
     assert not set(first) & set(later)
-
-
-def test_an_unknown_truth_is_no_fault() -> None:
-    odd = Target("lit(desklamp)", "lit", ((Predicate("lit", ("desklamp",)), True),))
-    assert truth(odd, frozenset(), won=False) is None

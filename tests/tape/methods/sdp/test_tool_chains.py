@@ -18,8 +18,7 @@ from tape.budget import Budget
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.methods.sdp.adapter import Foresees
-from tape.methods.sdp.adapters import require_adapter
-from tape.methods.sdp.agent import SdpAgent
+from tape.methods.sdp.agent import SdpAgent, require_adapter
 from tape.methods.sdp.events import ChainEvent, ValidatedEvent
 from tape.protocols.result import EpisodeResult
 from tape.tools import Fixed, ToolEnvironment, ToolFailedError, tool

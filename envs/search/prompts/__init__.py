@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tape.errors import UnknownNameError
-from tape.methods.cgdp.prompts.format import SearchFormat
+from tape.methods.cgdp.prompts import SearchFormat
 
 FORMATS = ("chat", "search")
 
@@ -19,11 +19,11 @@ def search_format(name: str, noun: str) -> SearchFormat:
         UnknownNameError: The format is unknown; other bundled models cannot search.
     """
     if name == "chat":
-        from tape.methods.cgdp.prompts.chat import ChatSearchFormat
+        from envs.search.prompts.chat import ChatSearchFormat
 
         return ChatSearchFormat(noun)
     if name == "search":
-        from tape.methods.cgdp.prompts.compact import CompactSearchFormat
+        from envs.search.prompts.compact import CompactSearchFormat
 
         return CompactSearchFormat()
     raise UnknownNameError("prompt format of search", name, FORMATS, "Take a general model.")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.alfworld.noisy_environment import NoisyDomain, grounded_later
 from tape.errors import ConfigError
-from tape.methods.aec.noisy_environment import NoisyDomain, grounded_later
+from tests.envs.alfworld.chests import Chests, Seen, at, is_open, key_in
 from tests.profiles import examples
-from tests.tape.methods.aec.chests import Chests, Seen, at, is_open, key_in
 
 NAMES = tuple(f"c{i}" for i in range(8))
 DOMAIN = Chests(NAMES, "c3")

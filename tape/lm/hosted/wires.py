@@ -1,25 +1,26 @@
-"""OpenAI's chat completions, which most servers speak.
+"""OpenAI's chat completions, which most servers speak, and Anthropic's messages.
 
 Messages and schemas are formatted by Outlines' adapters; the call goes through the client underneath, because Outlines'
-models return the text alone and drop usage, finish reasons and headers.
+models return the text alone and drop usage, finish reasons and headers. Its adapter for Anthropic knows no structured
+outputs and no system prompt.
 """
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from tape.lm.hosted.forms import Form
-from tape.lm.hosted.http import NoAnswerError
-from tape.lm.hosted.stainless import opened, post
+from tape.lm.hosted.http import NoAnswerError, opened, post
 from tape.lm.hosted.wire import HttpCall, HttpFailure, HttpReply, HttpSample, WireSession, count, name_in, sample_of
-from tape.lm.price import UNSPLIT
-from tape.lm.reported import split_of
+from tape.lm.price import UNSPLIT, split_of
 
+WireT = TypeVar("WireT")
 Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
 LENGTH_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -71,10 +72,15 @@ class OpenAIWire:
         return _OpenAISession(self, opened(openai, "AsyncOpenAI", self.base_url, self.key))
 
 
-class _OpenAISession:
-    def __init__(self, wire: OpenAIWire, client: Any) -> None:
+class _Session(Generic[WireT]):
+    def __init__(self, wire: WireT, client: Any) -> None:
         self._wire, self._client = wire, client
 
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class _OpenAISession(_Session[OpenAIWire]):
     async def send(self, call: HttpCall) -> HttpReply | HttpFailure:
         import openai
         from outlines.inputs import Chat
@@ -93,7 +99,7 @@ class _OpenAISession:
         )
         create = self._client.chat.completions.with_raw_response.create
         reply = await post(
-            openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_reply, call.n)
+            openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_openai_reply, call.n)
         )
         if isinstance(reply, HttpReply) and reply.of_first and wire.flavour == "llamacpp":
             return replace(reply, others=await self._counted(reply.samples[1:]))
@@ -117,9 +123,6 @@ class _OpenAISession:
                 return sum(len(json.loads(answer)["tokens"]) + 1 for answer in await asyncio.gather(*asked))
         except (TimeoutError, NoAnswerError, openai.APIError, KeyError, TypeError, ValueError):
             return None
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
@@ -147,13 +150,29 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
     return {**fields, **fields.pop("extra_body", {})}
 
 
-def _reply(n: int, body: dict[str, Any]) -> HttpReply:
+def _openai_reply(n: int, body: dict[str, Any]) -> HttpReply:
     """Read a chat completion, and no more than ``n`` choices of it."""
     choices = body.get("choices")
     samples = [_sample(choice) for choice in choices[:n]] if isinstance(choices, list) else []
-    read, usage = tuple(sample for sample in samples if sample is not None), _usage(body.get("usage"))
+    usage = _usage(body, "prompt_tokens", "completion_tokens")
+    if usage is not None:
+        # Some endpoints leave hidden reasoning out of completion_tokens but not out of the total.
+        usage = usage[0], max(usage[1], (count(body["usage"].get("total_tokens")) or 0) - usage[0])
+    reply = _reply(body, [sample for sample in samples if sample is not None], usage)
+    return replace(reply, of_first=len(reply.samples) > 1 and _of_first(body))
+
+
+def _usage(body: dict[str, Any], prompt: str, completion: str) -> tuple[int, int] | None:
+    usage = body.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    asked, written = count(usage.get(prompt)), count(usage.get(completion))
+    return None if asked is None or written is None else (asked, written)
+
+
+def _reply(body: dict[str, Any], samples: Sequence[HttpSample], usage: tuple[int, int] | None) -> HttpReply:
     split = UNSPLIT if usage is None else split_of(body["usage"], usage[0])
-    return HttpReply(read, usage, split, len(read) > 1 and _of_first(body), name_in(body))
+    return HttpReply(tuple(samples), usage, split, model=name_in(body))
 
 
 def _of_first(body: dict[str, Any]) -> bool:
@@ -175,11 +194,56 @@ def _sample(choice: object) -> HttpSample | None:
     return sample_of(message.get("content"), finish, message)
 
 
-def _usage(usage: object) -> tuple[int, int] | None:
-    if not isinstance(usage, dict):
-        return None
-    prompt, completion = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    if prompt is None or completion is None:
-        return None
-    # Some endpoints leave hidden reasoning out of completion_tokens but not out of the total.
-    return prompt, max(completion, (count(usage.get("total_tokens")) or 0) - prompt)
+@dataclass(frozen=True)
+class AnthropicWire:
+    """Implements :class:`tape.lm.hosted.wire.Wire`."""
+
+    model: str
+    base_url: str
+    key: str = field(repr=False)
+    native: frozenset[str] = frozenset(("schema", "compact"))
+    samples: bool = False
+    length_fields: tuple[str, ...] = ("max_tokens",)
+
+    def open(self) -> WireSession:
+        """Make a client; nothing is sent yet."""
+        import anthropic
+
+        return _AnthropicSession(self, opened(anthropic, "AsyncAnthropic", self.base_url, self.key))
+
+
+class _AnthropicSession(_Session[AnthropicWire]):
+    async def send(self, call: HttpCall) -> HttpReply | HttpFailure:
+        import anthropic
+        from outlines.inputs import Chat
+        from outlines.models.anthropic import AnthropicTypeAdapter
+        from outlines.models.utils import set_additional_properties_false_json_schema
+
+        fields: dict[str, Any] = {}
+        if call.form.kind == "schema":
+            # Every object must say that it has no further properties.
+            schema = set_additional_properties_false_json_schema(copy.deepcopy(call.form.value))
+            fields["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        if "temperature" not in call.without:
+            fields["temperature"] = min(call.temperature, 1.0)
+        system = "\n\n".join(m.content for m in call.messages if m.role == "system")
+        if system:
+            fields["system"] = system
+        chat = Chat([{"role": m.role, "content": m.content} for m in call.messages if m.role != "system"])
+        messages = AnthropicTypeAdapter().format_input(chat)["messages"]
+        create = self._client.messages.with_raw_response.create
+        sent = create(model=self._wire.model, messages=messages, max_tokens=call.max_tokens, extra_body=fields)
+        return await post(anthropic, sent, _anthropic_reply)
+
+
+def _anthropic_reply(body: dict[str, Any]) -> HttpReply:
+    finish, reason = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}, ""
+    if isinstance(body.get("stop_reason"), str):
+        reason = body["stop_reason"]
+    blocks, usage = body.get("content"), _usage(body, "input_tokens", "output_tokens")
+    if usage is not None:
+        # Prompt tokens written to and read from the provider's cache are counted apart.
+        cached = (count(body["usage"].get(f"cache_{name}_input_tokens")) or 0 for name in ("creation", "read"))
+        usage = usage[0] + sum(cached), usage[1]
+    sample = sample_of(blocks, finish.get(reason, "stop"), {}) if isinstance(blocks, list | str | dict) else None
+    return _reply(body, [] if sample is None else [sample], usage)

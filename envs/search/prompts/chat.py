@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, Request
 from tape.methods.cgdp.belief import MOST_WORDS
-from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove
+from tape.methods.cgdp.prompts import Extracted, Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, View
 from tape.protocols.prompt_format import PromptFormat, turns
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
@@ -68,7 +68,7 @@ class _Said(BaseModel):
 
 
 class ChatSearchFormat(PromptFormat):
-    """Implements :class:`tape.methods.cgdp.prompts.format.SearchFormat` for models that follow instructions.
+    """Implements :class:`tape.methods.cgdp.prompts.SearchFormat` for models that follow instructions.
 
     Args:
         noun: The items of the corpus, for instance ``passage``.
@@ -226,11 +226,10 @@ def _shown(view: View) -> str:
         parts.append(_belief(view.belief))
     if view.notes:
         parts.append("Your memory:\n" + "\n".join(f"- {_line(note)}" for note in view.notes))
-    for planning_round in view.rounds:
-        searched = f"Search {planning_round.number}: {_line(planning_round.query)}\n" if planning_round.query else ""
+    for round_ in view.rounds:
+        searched = f"Search {round_.number}: {_line(round_.query)}\n" if round_.query else ""
         parts.append(
-            f"{searched}{_found(planning_round.passages)}"
-            + (f"\nThought: {_line(planning_round.thought)}" if planning_round.thought else "")
+            f"{searched}{_found(round_.passages)}" + (f"\nThought: {_line(round_.thought)}" if round_.thought else "")
         )
     return "\n\n".join(parts)
 

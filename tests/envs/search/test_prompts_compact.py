@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.search import SearchEnvironment, bm25
-from tape.errors import ConfigError, InvalidOutputError, ModelError
-from tape.lm.base import Regex, Request
-from tape.lm.bundled import open_bundled, sizes
-from tape.methods.cgdp.agents.cgdp import CgdpAgent
-from tape.methods.cgdp.prompts.compact import (
+from envs.search.prompts.compact import (
     MARKERS,
     MOST_FINDINGS,
     NOTHING,
@@ -23,8 +19,12 @@ from tape.methods.cgdp.prompts.compact import (
     page_of,
     text_of,
 )
-from tape.methods.cgdp.prompts.format import Finding, MoveKind, NextMove
-from tape.methods.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
+from envs.search.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
+from tape.errors import ConfigError, InvalidOutputError, ModelError
+from tape.lm.base import Regex, Request
+from tape.lm.bundled import open_bundled, sizes
+from tape.methods.cgdp.agents.cgdp import CgdpAgent
+from tape.methods.cgdp.prompts import Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, Fact, SearchRound, View
 from tape.protocols.search import UNANSWERABLE, Passage
 from tests.profiles import examples
@@ -133,9 +133,7 @@ def test_renaming_passages_changes_no_prompt(view: View, new: tuple[Passage, ...
 
     other = replace(
         view,
-        rounds=tuple(
-            replace(planning_round, passages=renamed(planning_round.passages)) for planning_round in view.rounds
-        ),
+        rounds=tuple(replace(round_, passages=renamed(round_.passages)) for round_ in view.rounds),
     )
     assert FORM.extract_request(other, renamed(new)) == FORM.extract_request(view, new)
 
@@ -146,9 +144,7 @@ def test_nothing_that_is_shown_is_lost(view: View, new: tuple[Passage, ...]) -> 
     page = page_of(view, new)
     shown = [view.question, *view.notes, *(passage.title for passage in new), *(passage.text for passage in new)]
     shown += [
-        text
-        for planning_round in view.rounds
-        for text in (planning_round.query, planning_round.thought, *(p.text for p in planning_round.passages))
+        text for round_ in view.rounds for text in (round_.query, round_.thought, *(p.text for p in round_.passages))
     ]
     assert all(page.tokens(text) is not None for text in shown)
 

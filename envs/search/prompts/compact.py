@@ -14,7 +14,7 @@ A prompt is the question, then what the agent remembers, then one role; what fol
     <curate> ->                          s2 s1 ;
     <answer> ->                          e5 ;                  or: unanswerable ;
 
-Unknown words are slots (:mod:`tape.methods.cgdp.prompts.lexicon`). The model refers to findings by the tag after the
+Unknown words are slots (:mod:`envs.search.prompts.lexicon`). The model refers to findings by the tag after the
 sentence, so quotes are verbatim by construction. Only marks and passage ids are left out.
 """
 
@@ -25,10 +25,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from envs.search.prompts.lexicon import MOST_TAGS, UNKNOWN, TaggedPage, check_words, sentences
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
-from tape.methods.cgdp.prompts.format import Extracted, Finding, MoveKind, NextMove
-from tape.methods.cgdp.prompts.lexicon import MOST_TAGS, UNKNOWN, TaggedPage, check_words, sentences
+from tape.methods.cgdp.prompts import Extracted, Finding, MoveKind, NextMove
 from tape.methods.cgdp.view import Belief, View
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
@@ -92,15 +92,15 @@ def page_of(view: View, passages: Sequence[Passage] = ()) -> SearchPage:
         page.tag(Tagged("note", note))
     if view.belief is not None:
         _write_belief(page, view.belief)
-    for planning_round in view.rounds:
-        if planning_round.query:
+    for round_ in view.rounds:
+        if round_.query:
             page.mark("find:")
-            page.text(planning_round.query)
+            page.text(round_.query)
         page.mark("got:")
-        _write_passages(page, planning_round.passages, new=False)
-        if planning_round.thought:
+        _write_passages(page, round_.passages, new=False)
+        if round_.thought:
             page.mark("thus:")
-            page.text(planning_round.thought)
+            page.text(round_.thought)
     if passages:
         page.mark("new:")
         _write_passages(page, passages, new=True)
@@ -147,7 +147,7 @@ def text_of(words: Sequence[str]) -> str:
 
 
 class CompactSearchFormat(PromptFormat):
-    """Implements :class:`tape.methods.cgdp.prompts.format.SearchFormat` for ``bundled:search``."""
+    """Implements :class:`tape.methods.cgdp.prompts.SearchFormat` for ``bundled:search``."""
 
     version = "search-1"
     judges = False

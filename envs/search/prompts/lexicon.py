@@ -44,7 +44,7 @@ _STARTS = frozenset('.?!:;"“”(\n')
 @cache
 def vocabulary() -> tuple[str, ...]:
     """The plain words of the bundled model, in the order of their ids."""
-    return tuple((resources.files("tape.methods.cgdp.prompts") / "search_words.txt").read_text("utf-8").split())
+    return tuple((resources.files("envs.search.prompts") / "search_words.txt").read_text("utf-8").split())
 
 
 @cache
