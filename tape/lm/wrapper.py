@@ -16,6 +16,7 @@ from tape.lm.base import (
     Usage,
     WrongAnswerError,
     actual_cost,
+    is_remote,
 )
 from tape.lm.listed_prices import Listed, find
 from tape.lm.price import LONGER, Marks, TokenPrice
@@ -143,8 +144,13 @@ class WrappedLM:
         """Prices of the models that may answer in its place; None where its own price stands for them."""
         return getattr(self._model, "answer_prices", None)
 
+    @property
+    def remote(self) -> bool:
+        """Whether the model asks an endpoint."""
+        return is_remote(self._model)
+
     def __getattr__(self, name: str) -> Any:
-        """What only some models have, such as ``remote``, ``window`` and ``weighs`` (:mod:`tape.lm.base`)."""
+        """What only some models have, such as ``window``, ``continuous`` and ``weighs`` (:mod:`tape.lm.base`)."""
         if name == "_model":  # while it is made
             raise AttributeError(name)
         return getattr(self._model, name)
