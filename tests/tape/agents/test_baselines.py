@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.plugin import PLUGIN, SokobanPlugin
-from envs.sokoban.simulator import step
-from envs.sokoban.simulator_model import SimulatorWorldModel
+from envs.sokoban.state import step
+from envs.sokoban.domain import SimulatorWorldModel
 from envs.sokoban.state import State
 from envs.sokoban.xsb import write
 from tape import (
