@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from envs.alfworld import rules
 from envs.alfworld.assumptions import plain
-from envs.alfworld.commands import AlfworldCommand, commands_of
+from envs.alfworld.commands import AlfworldCommand, commands_of, read_command
 from envs.alfworld.game.kinds import TREATMENTS, kind_of
 from envs.alfworld.hypotheses import AlfworldHypotheses
 from envs.alfworld.predicates import AlfworldPredicates
 from envs.alfworld.state import NEW, Layout, as_state
 from tape.budget import Resources
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Choices, GoalTest
 
@@ -104,3 +104,33 @@ class AlfworldDomain(AlfworldPredicates, AlfworldHypotheses, Domain, GoalTest, C
     def satisfied(self, state: State) -> bool:
         """Whether the goal is reached by what is known."""
         return rules.satisfied(as_state(state))
+
+
+class RulesWorldModel:
+    """Implements :class:`tape.protocols.WorldModel` by :mod:`envs.alfworld.rules`."""
+
+    def __init__(self, domain: AlfworldDomain) -> None:
+        self._domain = domain
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """The states after actions, as far as they follow from what is known and assumed."""
+        return [self._after(state, action) for state, action in pairs]
+
+    @staticmethod
+    def _after(state: State, action: Action) -> Prediction:
+        command = read_command(action)
+        return Prediction(None if command is None else rules.apply(as_state(state), command))
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """Each plan's states under what it assumes."""
+        return [self._along(state, actions) for state, actions in items]
+
+    def _along(self, state: State, actions: Sequence[Action]) -> list[Prediction]:
+        predictions: list[Prediction] = []
+        here: State | None = state
+        for i, action in enumerate(actions):
+            if here is None:
+                break
+            predictions.append(self._after(self._domain.assume(here, actions[i:]), action))
+            here = predictions[-1].state
+        return predictions

@@ -12,7 +12,6 @@ from envs.alfworld.game.textworld_game import GameView, TextWorldGame
 from envs.alfworld.grounder import Grounder
 from envs.alfworld.projector import all_seen, layout_of, updated
 from envs.alfworld.prompts import prompt_format
-from envs.alfworld.resolve import resolved
 from envs.alfworld.state import Knowledge
 from tape.budget import Resources
 from tape.protocols import Environment, Observation
@@ -21,6 +20,40 @@ from tape.protocols.prompt_format import PromptFormat
 if TYPE_CHECKING:
     from tape.methods.sdp.adapter import Adapter
     from tape.methods.sdp.target import Target
+from envs.alfworld.commands import AlfworldCommand, read_command
+from envs.alfworld.game.kinds import kind_of
+from envs.alfworld.game.oracle import put_command
+from envs.alfworld.rules import meant
+
+
+def resolved(state: Knowledge, action: str, put_template: str) -> str:
+    """The command for the game.
+
+    An object that is named by its kind is the one in hand, or for ``take`` and ``use`` one of those known to be there:
+    of several the one that is treated as the goal asks, else the first by name. Where none is known the kind is passed
+    on as it is, and nothing happens.
+
+    Args:
+        state: What is known now.
+        action: The action.
+        put_template: The game's command for putting ``{o}`` into ``{r}``.
+    """
+    command = read_command(action)
+    if command is None:
+        return action
+    named = command if not command.thing or " " in command.thing else replace(command, thing=_named(state, command))
+    if named.verb == "put":
+        return put_command(put_template, named.thing, named.place)
+    return (replace(named, place="") if named.verb == "use" else named).text
+
+
+def _named(state: Knowledge, command: AlfworldCommand) -> str:
+    if command.verb in ("take", "use"):
+        places = (command.place,) if command.place else state.at
+        there = [t for t, where in state.inside if where in places and kind_of(t) == command.thing]
+        return meant(state, there) if there else command.thing
+    return state.holding if state.holding and kind_of(state.holding) == command.thing else command.thing
+
 
 Mode = Literal["partial", "full"]
 MODES: tuple[Mode, ...] = ("partial", "full")

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from envs.alfworld.domain import RulesWorldModel
 from envs.alfworld.environment import MODES, AlfworldEnvironment
 from envs.alfworld.errors import AlfworldError
 from envs.alfworld.game.games import PACKAGED, SPLITS, AlfworldGame, load_games
 from envs.alfworld.game.oracle import shortest
 from envs.alfworld.game.textworld_game import require_installed
 from envs.alfworld.noisy_environment import NoisyEnvironment
-from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
 from tape.seeds import derive

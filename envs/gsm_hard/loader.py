@@ -7,9 +7,8 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from envs.data_files import DataFileError
+from envs.data_files import DataFileError, JsonRecord, records_of_lines
 from envs.gsm_hard.problem import Problem
-from envs.records import JsonRecord, records_of_lines
 
 DEFAULT_OPERATIONS = 4
 """Assumed where the code of a problem cannot be parsed: about the mean of the public data."""

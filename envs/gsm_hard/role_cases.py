@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from envs.gsm_hard.arithmetic import KINDS, is_right, results
-from envs.gsm_hard.chat_examples import chat_format
-from envs.gsm_hard.environment import tools
+from envs.gsm_hard.environment import chat_format, tools
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.generator import draw
 from envs.gsm_hard.problem import Problem, ProgramStep

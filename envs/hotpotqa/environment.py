@@ -28,7 +28,7 @@ from envs.hotpotqa.state import (
 from envs.musique.evidence import gold_chain
 from envs.musique.question import MusiqueQuestion
 from envs.musique.scripted_reader import read as scripted_read
-from envs.musique.words import parse_query
+from envs.musique.wordings import parse_query
 from envs.search.metrics import exact_match, f1, normalise
 from tape.budget import Budget, Resources
 from tape.lm.base import Request

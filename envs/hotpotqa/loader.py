@@ -8,9 +8,9 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from envs.data_files import JsonRecord, array_of
 from envs.hotpotqa.errors import HotpotError
 from envs.musique.question import MusiqueQuestion
-from envs.records import JsonRecord, array_of
 from tape.protocols.search import Passage
 from tape.reading import short
 

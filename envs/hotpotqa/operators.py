@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs.hotpotqa.actions import Find, HotpotAnswer, ParagraphSearch, write
 from envs.hotpotqa.evidence import reading_order
 from envs.hotpotqa.minds.base import Decomposer, HopTask, Reader
-from envs.hotpotqa.queries import ENTITIES_AFTER, GUESS_AFTER, entities, fallback
 from envs.hotpotqa.state import ANSWER, GOAL, HOP, QaState, as_state, bridges_before, certified_hops, resolved
 from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
 from tape.methods.sdp.operators import Realized
 from tape.methods.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.methods.sdp.target import Chain, Target
+
+ENTITIES_AFTER = 4
+GUESS_AFTER = 6
+
+_QUOTED = re.compile(r"[\"“]([^\"”]{2,})[\"”]")
+_NAME = re.compile(r"[A-Z0-9][\w'’.-]*(?:\s+(?:of|the|de|and|van|von)(?=\s+[A-Z])|\s+[A-Z0-9][\w'’.-]*)*")
+_ASKING = "who what when where which whose whom why how in the a an is was did of"
+_ASKS = frozenset(_ASKING.split())
+
+
+def entities(text: str) -> tuple[str, ...]:
+    """The names in a sub-question, quoted ones first; each once, the longest of what overlaps."""
+    texts = [match[1].strip() for match in _QUOTED.finditer(text)]
+    for match in _NAME.finditer(text):
+        words = match[0].split()
+        while words and words[0].lower() in _ASKS:
+            words = words[1:]
+        name = " ".join(words).strip(" .,?!;:")
+        if name:
+            texts.append(name)
+    return tuple(dict.fromkeys(texts))
+
+
+def fallback(sub_question: str, question: str, tried: tuple[str, ...]) -> str | None:
+    """A query that was not tried, without a model: names, the sub-question, the question, its names."""
+    options = (*entities(sub_question), sub_question, question, *entities(question))
+    return next((query for query in options if query not in tried), None)
 
 
 def hop_target(hop: int, sub_question: str) -> Target:

@@ -13,9 +13,8 @@ from typing import Any
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.loader import HOPS, load, pooled, with_hops
-from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.sdp import CAPS
-from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.search import TitledCorpus, with_distractors
 from envs.hotpotqa.setting import BENCHMARKS, READERS, require_reader
 from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from envs.data_files import DataFileError
+from envs.data_files import DataFileError, JsonRecord, array_of
 from envs.locomo.dialogue import Dialogue, DialogueQuestion, Kind
-from envs.records import JsonRecord, array_of
 from tape.protocols.search import Passage
 from tape.reading import short
 

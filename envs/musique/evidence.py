@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from envs.data_files import JsonRecord, records_of_lines
 from envs.musique.question import MusiqueQuestion
 from envs.musique.scripted_reader import read
-from envs.musique.wordings import RELATIONS
-from envs.musique.words import query_text
-from envs.records import JsonRecord, records_of_lines
+from envs.musique.wordings import RELATIONS, query_text
 from tape.protocols.search import Passage
 from tape.reading import short
 

@@ -9,9 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from envs.data_files import DataFileError
+from envs.data_files import DataFileError, JsonRecord, records_of_lines
 from envs.musique.question import MusiqueQuestion
-from envs.records import JsonRecord, records_of_lines
 from tape.protocols.search import Passage
 from tape.reading import short
 
@@ -47,7 +46,7 @@ def load(path: str | PathLike[str]) -> list[MusiqueQuestion]:
 
 
 def records(path: Path) -> Iterator[tuple[int | str, Mapping[str, Any]]]:
-    """The fields of the JSON objects of a file, each with the number of its line; see :mod:`envs.records`."""
+    """The fields of the JSON objects of a file, each with the number of its line; see :mod:`envs.data_files`."""
     return ((record.place, record.fields) for record in records_of_lines(path))
 
 

@@ -11,8 +11,7 @@ from functools import cache
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
 from envs.musique.scripted_reader import read
-from envs.musique.wordings import RELATIONS
-from envs.musique.words import parse_query, query_text
+from envs.musique.wordings import RELATIONS, parse_query, query_text
 from tape.protocols.search import Passage
 
 MOST_HOPS = 3

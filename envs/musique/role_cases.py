@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from envs.musique.chat_examples import chat_format
-from envs.musique.environment import KIND, tools
+from envs.musique.environment import KIND, chat_format, tools
 from envs.musique.made_questions import MadeQuestion, made_question, mentions
 from envs.musique.retrieval import RETRIEVERS, Searchable
-from envs.musique.words import RELATIONS, query_text
+from envs.musique.wordings import RELATIONS, query_text
 from envs.search.metrics import exact_match
 from tape.protocols import Plan
 from tape.protocols.role_cases import (

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from envs.musique.wordings import RELATIONS
-from envs.musique.words import parse_query
+from envs.musique.wordings import RELATIONS, parse_query
 from tape.protocols.search import Passage
 
 _NAME = r"(?:[A-Z][a-z]+ ?)+"

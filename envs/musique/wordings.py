@@ -73,3 +73,17 @@ def _relation(entry: TableEntry) -> Relation:
 
 RELATIONS = read_relations(resources.files("envs.musique") / "data")
 """Relations by name."""
+
+
+_QUERY = re.compile(r"\s*(\w+)\s+of\s+(\S.*?)\s*\Z", re.DOTALL)
+
+
+def query_text(relation: str, entity: str) -> str:
+    """A query as retrievers get it, for instance ``founder of Aldera``."""
+    return f"{relation} of {entity}"
+
+
+def parse_query(text: str) -> tuple[str, str] | None:
+    """Relation and entity of a query made by :func:`query_text`; None where it is none."""
+    match = _QUERY.match(text)
+    return (match[1], match[2]) if match is not None and match[1] in RELATIONS else None

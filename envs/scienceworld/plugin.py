@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs.scienceworld.engine import require_playable
-from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.environment import ScienceSimulator, ScienceWorldEnvironment
 from envs.scienceworld.errors import ScienceWorldError
-from envs.scienceworld.simulator_model import ScienceSimulator
 from envs.scienceworld.tasks import GROUPS, SPLITS, TaskInfo, chosen, named
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel

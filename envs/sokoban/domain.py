@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.predicates import SokobanPredicates
-from envs.sokoban.state import ACTIONS, State
+from envs.sokoban.state import ACTIONS, Level, State, step
 from envs.sokoban.xsb import draw
 from tape.budget import Resources
-from tape.protocols import Action, Observation
+from tape.protocols import Action, Observation, Prediction
 from tape.protocols import State as AbstractState
 from tape.protocols.domain import Domain
 
@@ -79,3 +79,28 @@ class SokobanDomain(SokobanPredicates, Domain):
         """One step."""
         del state, action
         return Resources({"steps": 1})
+
+
+class SimulatorWorldModel:
+    """Exact transitions of one level: an upper bound, never used in the default mode."""
+
+    def __init__(self, level: Level) -> None:
+        self._level = level
+
+    async def predict(self, pairs: Sequence[tuple[AbstractState, Action]]) -> list[Prediction]:
+        """The true next states."""
+        return [Prediction(step(self._level, as_state(state), action)) for state, action in pairs]
+
+    async def rollout(self, items: Sequence[tuple[AbstractState, Sequence[Action]]]) -> list[list[Prediction]]:
+        """The true states along each plan, up to its first invalid action."""
+        rollouts = []
+        for state, actions in items:
+            current, predictions = as_state(state), []
+            for action in actions:
+                after = step(self._level, current, action)
+                predictions.append(Prediction(after))
+                if after is None:
+                    break
+                current = after
+            rollouts.append(predictions)
+        return rollouts

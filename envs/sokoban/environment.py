@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.prompts import prompt_format
-from envs.sokoban.simulator import is_solved, step
-from envs.sokoban.state import ACTIONS, Level
+from envs.sokoban.state import ACTIONS, Level, is_solved, step
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Environment, Observation
 from tape.protocols.prompt_format import PromptFormat

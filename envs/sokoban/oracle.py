@@ -11,8 +11,7 @@ from functools import cached_property, lru_cache
 
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.push_search import PushSearch
-from envs.sokoban.simulator import step
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State, step
 from envs.sokoban.table import CostToGo
 
 MAX_STATES = 2_000_000

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from envs.sokoban.domain import SimulatorWorldModel
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.level_sets import load_set, names, optimal_length
-from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import dumps, parse
 from tape.budget import Budget

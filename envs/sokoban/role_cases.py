@@ -10,8 +10,7 @@ from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.generator import generate
 from envs.sokoban.oracle import oracle_for
 from envs.sokoban.prompts import chat_text, prompt_format
-from envs.sokoban.simulator import is_push, is_solved, step
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State, is_push, is_solved, step
 from tape.protocols import Plan
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import (

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from envs.tool_chains.typed.domain import as_typed
+from envs.tool_chains.typed.domain import TypedState, as_typed
 from envs.tool_chains.typed.prompts.common import LONGEST_REQUEST, TypedFormat
-from envs.tool_chains.typed.state import TypedState
 from envs.tool_chains.words import PARTS, all_specs, type_name, words
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import OneOf, Request

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict
 
 from envs.tool_chains.compact import ReadingFormat
 from envs.tool_chains.problem import CENT, ChainProblem, Offer
-from envs.tool_chains.scripted_reader import read
 from envs.tool_chains.typed.environment import FORMATS, Change, TypedEnvironment
+from envs.tool_chains.words import read
 from tape.budget import Resources
 from tape.budget.prices import Fixed
 from tape.tools.tool import Tool
 
 READERS = ("scripted", "lm")
-"""Who reads what is asked for: the script of :mod:`envs.tool_chains.scripted_reader`, or the model."""
+"""Who reads what is asked for: the script of :mod:`envs.tool_chains.words`, or the model."""
 
 NOTES = {
     "none": "",

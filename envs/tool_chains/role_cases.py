@@ -11,9 +11,8 @@ from envs.tool_chains.environment import ToolChainsEnvironment
 from envs.tool_chains.generator import ChainSettings, generate
 from envs.tool_chains.oracle import dijkstra
 from envs.tool_chains.problem import ChainProblem
-from envs.tool_chains.typed.domain import TypedDomain, as_typed
+from envs.tool_chains.typed.domain import TypedDomain, TypedState, as_typed
 from envs.tool_chains.typed.prompts.chat import ChatTypedFormat
-from envs.tool_chains.typed.state import TypedState
 from tape.protocols import Action
 from tape.protocols.role_cases import (
     RoleCase,

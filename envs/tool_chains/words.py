@@ -79,3 +79,14 @@ def request_text(spec: Spec, rng: random.Random, kind: str = "requests") -> str:
         )
     }
     return str(rng.choice(lists[kind]).format(**chosen))
+
+
+def read(request: str) -> str | None:
+    """The type that a request of our own names; None where it is not one of them."""
+    named = []
+    for part in PARTS:
+        result = {entry["name"] for entry in words()[part] if any(phrase in request for phrase in entry["said"])}
+        if len(result) != 1:
+            return None
+        named.append(result.pop())
+    return ", ".join(named)

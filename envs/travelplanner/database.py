@@ -24,9 +24,8 @@ from pathlib import Path
 from envs.data_files import DataFileError, located_problem
 from envs.travelplanner.cost import cents
 from envs.travelplanner.errors import TravelError
-from envs.travelplanner.files import named, rows
 from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, OfferWorld, Restaurant, Stay
-from envs.travelplanner.queries import load_queries
+from envs.travelplanner.queries import load_queries, named, rows
 from envs.travelplanner.query import TripQuery
 from tape.errors import DataError as ReadingError
 from tape.reading import read_text, short

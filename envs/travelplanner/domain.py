@@ -30,8 +30,7 @@ from operator import attrgetter
 from envs.travelplanner.cost import charge, dollars
 from envs.travelplanner.menu import Objective, menu
 from envs.travelplanner.slots import CHECK, RENDER, Slot
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip, TripOption, conflicting
+from envs.travelplanner.trip import Trip, TripOption, TripState, conflicting
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.domain import Domain
@@ -222,3 +221,33 @@ class TripDomain(Domain, Outcomes, Progress):
         if option is None:
             return 0.0
         return -option.cost / self._dearest if self.objective == "cheapest" else option.rating / 5
+
+
+def first_complete(domain: TripDomain, state: TripState) -> list[Action]:
+    """Actions from a state to the rendered itinerary, each slot by the cheapest option that leaves a way on.
+
+    It only has to have every slot in it: the plan graph gets all other options as variants, and the solver chooses.
+    Depth first, with nodes from which there is no way on remembered, so it takes no longer than the graph is large.
+
+    Returns:
+        The plan; empty where no itinerary can be completed.
+    """
+    dead: set[str] = set()
+    # What is affordable is the solver's business: from here on the money is not looked at.
+    start = replace(state, spent=None)
+    path: list[Action] = []
+    trail = [(start, iter(domain.open_actions(state)))]
+    while trail and not domain.is_end(trail[-1][0]):
+        here, rest = trail[-1]
+        action = next(rest, None)
+        if action is None:
+            dead.add(domain.key(here))
+            trail.pop()
+            if path:
+                path.pop()
+            continue
+        after = domain.trip.booked(here, action)
+        if domain.key(after) not in dead:
+            path.append(action)
+            trail.append((after, iter(domain.open_actions(after))))
+    return path if trail else []

@@ -14,8 +14,7 @@ from envs.travelplanner.offers import OfferWorld
 from envs.travelplanner.official import DayPlan, itinerary, to_json
 from envs.travelplanner.prompts import prompt_format
 from envs.travelplanner.query import TripQuery
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Trip, TripState
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Environment, Observation
 from tape.protocols.prompt_format import PromptFormat

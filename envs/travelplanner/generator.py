@@ -20,13 +20,14 @@ and flights are missing here and there, so the cheapest way out may leave no way
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import resources
 from itertools import permutations
 from typing import Literal
 
-from envs.travelplanner import words
+from envs.data_files import Folder, read_toml
 from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, OfferWorld, Restaurant, Stay
 from envs.travelplanner.query import (
@@ -84,8 +85,8 @@ def generate(seed: str, days: int, level: Level, tightness: Tightness) -> tuple[
     """
     for attempt in range(_TRIES):
         rng = random.Random(f"trip {seed} {days} {level} {attempt}")
-        state, *other = rng.sample(words.states(), 2)
-        origin, *visited = words.names(rng, "cities", SHAPES[days] + 1)
+        state, *other = rng.sample(states(), 2)
+        origin, *visited = drawn_names(rng, "cities", SHAPES[days] + 1)
         world = _world(rng, origin, visited, state, other[0], days)
         query = TripQuery(
             id=f"{seed}-{tightness}".replace(" ", "-"),
@@ -142,7 +143,7 @@ def _world(rng: random.Random, origin: str, visited: Sequence[str], state: str, 
                 flights += [_flight(rng, a, b, date, kilometres) for _ in range(rng.randint(2, 6))]
     stays = [stay for city in visited for stay in _stays(rng, city)]
     restaurants = [place for city in cities for place in _restaurants(rng, city)]
-    names = {city: words.names(rng, "attractions", rng.randint(6, 14)) for city in cities}
+    names = {city: drawn_names(rng, "attractions", rng.randint(6, 14)) for city in cities}
     attractions = [Attraction(name, city) for city in cities for name in names[city]]
     where = {origin: home, **dict.fromkeys(visited, state)}
     return OfferWorld(tuple(flights), tuple(grounds), tuple(stays), tuple(restaurants), tuple(attractions), where)
@@ -163,7 +164,7 @@ def _clock(minutes: int) -> str:
 def _stays(rng: random.Random, city: str) -> list[Stay]:
     kinds = {"Entire home/apt": 130, "Private room": 75, "Shared room": 40}
     result = []
-    for name in words.names(rng, "stays", rng.randint(16, 40)):
+    for name in drawn_names(rng, "stays", rng.randint(16, 40)):
         kind = rng.choice(list(kinds))
         rating = rng.randint(1, 5)
         price = int(kinds[kind] * rng.uniform(0.5, 2.0) * (0.8 + 0.08 * rating))
@@ -175,7 +176,7 @@ def _stays(rng: random.Random, city: str) -> list[Stay]:
 
 def _restaurants(rng: random.Random, city: str) -> list[Restaurant]:
     restaurants = []
-    for name in words.names(rng, "restaurants", rng.randint(20, 45)):
+    for name in drawn_names(rng, "restaurants", rng.randint(20, 45)):
         rating = round(rng.uniform(2.0, 5.0), 1)
         price = int(rng.uniform(8, 60) * (0.6 + 0.16 * rating))
         kinds = frozenset(rng.sample((*CUISINES, *_OTHER_CUISINES), rng.randint(1, 3)))
@@ -196,3 +197,48 @@ def _text(query: TripQuery) -> str:
         f"A trip of {query.days} days from {query.origin} to {place} for {people}, starting on {query.start}, for at "
         f"most ${query.budget // 100}.{rest}"
     )
+
+
+KINDS = ("cities", "stays", "restaurants", "attractions")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The content of ``names.toml``.
+
+    Attributes:
+        states: Names of states.
+        halves: By kind (:data:`KINDS`), the first and the second halves of names.
+    """
+
+    states: tuple[str, ...]
+    halves: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+
+
+def read_names(folder: Folder) -> Names:
+    """Read ``names.toml`` in a folder of data files.
+
+    Raises:
+        DataFileError: The file is malformed; names the place.
+    """
+    file = read_toml(folder, "names.toml").only("states", *KINDS)
+    halves = {}
+    for kind in KINDS:
+        entry = file.table(kind).only("first", "second")
+        halves[kind] = entry.texts("first"), entry.texts("second")
+    return Names(file.texts("states"), halves)
+
+
+_NAMES = read_names(resources.files("envs.travelplanner") / "data")
+
+
+def states() -> tuple[str, ...]:
+    """Names of states."""
+    return _NAMES.states
+
+
+def drawn_names(rng: random.Random, kind: str, count: int) -> list[str]:
+    """Distinct names of a kind (:data:`KINDS`): of cities, or of what one city offers."""
+    first, second = _NAMES.halves[kind]
+    gap = "" if kind == "cities" else " "
+    return rng.sample([f"{a}{gap}{b}" for a in first for b in second], count)

@@ -6,14 +6,12 @@ import json
 import random
 from collections.abc import Sequence
 
-from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.domain import TripDomain, first_complete
 from envs.travelplanner.generator import generate
 from envs.travelplanner.prompts import prompt_format
 from envs.travelplanner.prompts.chat import field_name
-from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Trip, TripState
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import (
     RoleCase,

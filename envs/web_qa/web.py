@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from envs.data_files import DataFileError
-from envs.records import records_of_lines
+from envs.data_files import DataFileError, records_of_lines
 from envs.search.retrieval import bm25, words
 from tape.budget import Resources, declare
 from tape.budget.prices import Fixed

@@ -14,7 +14,7 @@ from envs.alfworld.game.game_data import read_game_data
 from envs.alfworld.game.game_file import game_text, read_house
 from envs.alfworld.game.games import load_games
 from envs.alfworld.game.generator import draw_house
-from envs.alfworld.game.house_json import dump_house, parse_house
+from envs.alfworld.game.house import dump_house, parse_house
 from envs.gsm_hard import plugin as gsm_hard
 from envs.gsm_hard.templates import FILES as TEMPLATES
 from envs.gsm_hard.templates import WORDS_FILE, read_templates, read_words

@@ -24,9 +24,8 @@ from envs.scienceworld.plugin import PLUGIN as SCIENCEWORLD
 from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from envs.tool_chains.plugin import PLUGIN as TOOL_CHAINS
 from envs.tool_chains.typed.domain import TypedDomain, as_action, as_typed
-from envs.travelplanner.domain import TripDomain, as_state
+from envs.travelplanner.domain import TripDomain, as_state, first_complete
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
-from envs.travelplanner.proposal import first_complete
 from envs.web_qa.plugin import PLUGIN as WEB_QA
 from tape.cli.main import main
 from tape.lm.registry import open_model

@@ -18,7 +18,7 @@ from envs.data_files import DataFileError, TableEntry, read_toml
 from envs.locomo import relations
 from envs.locomo.talk import read_talk
 from envs.locomo.words import read_words
-from envs.travelplanner.words import read_names
+from envs.travelplanner.generator import read_names
 
 ENVS = Path(__file__).parents[2] / "envs"
 FIELDS = {"t": "some words", "l": ["a", "b"], "twice": "a b a", "n": 2, "b": True, "d": {"x": 1}, "empty": " "}

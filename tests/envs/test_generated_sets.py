@@ -16,11 +16,13 @@ from envs.locomo.generator import dialogue
 from envs.musique.corpus import load_corpus
 from envs.musique.retrieval import Corpus
 from envs.repo_qa import questions, read_repo
+from envs.sokoban.generator import generate as board
 from envs.travelplanner.plugin import PLUGIN
 
 print([problem.digest for problem in problem_set("dev")], generate("train", 5, 1)[3] == generate("train", 4, 1)[3])
 print(dialogue(3, "dev").digest, repr(dialogue(3, "dev").questions))
 print([p.id for p in Corpus(load_corpus()).retrieve("founder of Ulimar Partners", "v3", 0)])
+print(board(7, (5, 9), boxes=2))
 shop = read_repo(Path(sys.argv[1]))
 print([questions(shop, 3, part) for part in ("dev", "test")])
 assert questions(shop, 3, "dev") != questions(shop, 4, "dev")

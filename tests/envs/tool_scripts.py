@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from envs.gsm_hard.problem import Problem
 from envs.musique.question import MusiqueQuestion
-from envs.musique.words import query_text
+from envs.musique.wordings import query_text
 from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import Call, call

@@ -12,8 +12,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from envs.sokoban.environment import SokobanEnvironment
-from envs.sokoban.simulator import is_solved, step
-from envs.sokoban.state import Level, State
+from envs.sokoban.state import Level, State, is_solved, step
 from envs.sokoban.table import CostToGo
 from envs.sokoban.xsb import parse
 from tape.agents.tape import TapeAgent

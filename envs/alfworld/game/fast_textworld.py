@@ -31,9 +31,8 @@ from textworld.envs.pddl import logic as pddl_logic
 from textworld.logic import Placeholder, Proposition, Variable
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.game.entity_names import entity_names
 from envs.alfworld.game.fast_grammar import FastGrammar
-from envs.alfworld.game.game_data import GameData
+from envs.alfworld.game.game_data import GameData, entity_names
 
 VERSIONS = frozenset({"1.7.0"})
 """Versions of TextWorld that this was compared with."""

@@ -7,7 +7,8 @@ parts of the grammar as Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -134,3 +135,37 @@ def parse_problem(data: GameData) -> GameProblem:
         )
     )
     return GameProblem(facts, parts[":goal"])
+
+
+_SEPARATOR = "_bar_"
+_ESCAPED = (("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."), ("_comma_", ","))
+
+
+def entity_names(identifiers: Iterable[str]) -> dict[str, str]:
+    """Name every identifier.
+
+    What comes before the first ``_bar_`` is the kind, and the basin of a sink or bathtub is a kind of its own. Those of
+    a kind are numbered from 1, the last in alphabetical order first. What has no ``_bar_`` keeps its text, with a
+    blank.
+
+    Args:
+        identifiers: All that occur in the facts of a game, since each counts for the numbers of its kind.
+    """
+    kinds = defaultdict(list)
+    names = {}
+    for identifier in sorted(set(identifiers), reverse=True):
+        kind, separator, _ = identifier.partition(_SEPARATOR)
+        if not separator:
+            names[identifier] = f"{_plain(identifier)} "
+            continue
+        kinds[_plain(kind) + ("basin" if "basin" in identifier else "")].append(identifier)
+    for kind, same in kinds.items():
+        names.update((identifier, f"{kind} {number}") for number, identifier in enumerate(same, 1))
+    return names
+
+
+def _plain(text: str) -> str:
+    """The text without the escapes of PDDL names."""
+    for escape, character in _ESCAPED:
+        text = text.replace(escape, character)
+    return text

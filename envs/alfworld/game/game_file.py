@@ -15,8 +15,7 @@ from os import PathLike
 
 from envs.alfworld.errors import GameError
 from envs.alfworld.game.closed_pddl import words
-from envs.alfworld.game.entity_names import entity_names
-from envs.alfworld.game.game_data import GameData, GameProblem, parse_problem, read_game_data
+from envs.alfworld.game.game_data import GameData, GameProblem, entity_names, parse_problem, read_game_data
 from envs.alfworld.game.goal import LOOK, Goal, read_goal
 from envs.alfworld.game.house import House, Receptacle, name_order
 from envs.alfworld.game.kinds import CAN_CONTAIN, COOLABLE, HEATABLE, LAMPS, OBJECTS, TREATMENTS, kind_of

@@ -17,8 +17,7 @@ from envs.alfworld.errors import AlfworldError, GameError, UnsolvableGameError
 from envs.alfworld.game.game_data import GameData, read_game_data
 from envs.alfworld.game.game_file import game_text, read_house
 from envs.alfworld.game.goal import read_goal
-from envs.alfworld.game.house import House
-from envs.alfworld.game.house_json import parse_house
+from envs.alfworld.game.house import House, parse_house
 from envs.alfworld.game.oracle import PUT
 
 PACKAGED = ("packaged", "dev")

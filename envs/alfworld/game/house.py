@@ -1,4 +1,4 @@
-"""A house as it really is: what the engine plays and the oracle sees, never the agent."""
+"""A household: receptacles, what is in them, the goal; and as JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+from envs.alfworld.errors import GameError
 from envs.alfworld.game.goal import Goal
+from tape.reading import parse_json, shaped
 
 
 @dataclass(frozen=True)
@@ -47,3 +49,38 @@ def name_order(name: str) -> tuple[str, int]:
     """Sorts ``cabinet 2`` before ``cabinet 10``."""
     kind, _, number = name.rpartition(" ")
     return (kind, int(number)) if number.isdecimal() else (name, 0)
+
+
+def dump_house(name: str, house: House) -> str:
+    """One line of JSON."""
+    goal = house.goal
+    return json.dumps(
+        {
+            "name": name,
+            "goal": [goal.task, goal.thing, goal.target],
+            "receptacles": [[r.name, int(r.openable), r.place] for r in house.receptacles],
+            "inside": [list(pair) for pair in house.inside],
+        },
+        separators=(",", ":"),
+    )
+
+
+def parse_house(line: str, source: str) -> tuple[str, House]:
+    """A line of JSON as a name and a household.
+
+    Raises:
+        GameError: It is no house; the message names the source.
+    """
+    result = shaped(parse_json(line, source, error=GameError), _Line, source, error=GameError)
+    receptacles = tuple(Receptacle(name, openable == 1, place) for name, openable, place in result.receptacles)
+    return result.name, House(receptacles, result.inside, Goal(*result.goal))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A house as it stands in a line."""
+
+    name: str
+    goal: tuple[str, str, str]
+    receptacles: tuple[tuple[str, int, int], ...]
+    inside: tuple[tuple[str, str], ...]

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
-from envs.alfworld.game.house import House
-from envs.alfworld.game.house_json import dump_house
+from envs.alfworld.game.house import House, dump_house
 
 SETS = ("packaged", "dev")
 PER_TASK = 10

@@ -9,7 +9,6 @@ from envs.alfworld import rules
 from envs.alfworld.commands import AlfworldCommand, read_command
 from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
-from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
 from envs.alfworld.prompts.lexicon import (
     ACT,
     ARROW,
@@ -31,7 +30,16 @@ from envs.alfworld.prompts.lexicon import (
     receptacle_word,
     state_words,
 )
-from envs.alfworld.prompts.placing import PlaceBeliefs, free_choices, placed, with_place
+from envs.alfworld.prompts.placing import (
+    PlaceBeliefs,
+    free_choices,
+    hopeless,
+    placed,
+    score_of_steps,
+    switched_on,
+    taken,
+    with_place,
+)
 from envs.alfworld.state import NEW, Knowledge, as_state
 from tape.errors import InvalidOutputError
 from tape.lm.base import OneOf, Regex, Request

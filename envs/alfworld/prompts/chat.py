@@ -13,10 +13,19 @@ from envs.alfworld.domain import AlfworldDomain
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import AFTER, kind_of
 from envs.alfworld.prompts import chat_schema
-from envs.alfworld.prompts.changes import hopeless, score_of_steps, switched_on, taken
 from envs.alfworld.prompts.chat_schema import MOST_PLANNED
 from envs.alfworld.prompts.chat_text import messages, near
-from envs.alfworld.prompts.placing import PlaceBeliefs, free_choices, placed, was_tried, with_place
+from envs.alfworld.prompts.placing import (
+    PlaceBeliefs,
+    free_choices,
+    hopeless,
+    placed,
+    score_of_steps,
+    switched_on,
+    taken,
+    was_tried,
+    with_place,
+)
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SEARCHED, SHUT, Knowledge, Layout, as_state
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, OneOf, Request

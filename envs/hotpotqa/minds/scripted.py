@@ -17,7 +17,7 @@ from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.state import Certified
 from envs.musique.scripted_reader import read
-from envs.musique.words import parse_query, query_text
+from envs.musique.wordings import parse_query, query_text
 from envs.search.metrics import normalise
 from tape.methods.sdp.operators import How
 from tape.protocols.search import Passage

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from envs.sokoban.simulator import step
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State, step
 from envs.sokoban.xsb import parse
 from tape.lm.base import Message
 

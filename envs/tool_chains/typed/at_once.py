@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from envs.tool_chains.typed.domain import TypedDomain
-from envs.tool_chains.typed.state import TypedState
+from envs.tool_chains.typed.domain import TypedDomain, TypedState
 from tape.protocols import Action
 from tape.tools.apart import Made, make
 from tape.tools.at_once import PathCall, ResultsAtOnce, behind_barriers

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from envs.tool_chains.typed.at_once import TypedCallsAtOnce
-from envs.tool_chains.typed.domain import TypedDomain, as_typed, handed_in
+from envs.tool_chains.typed.domain import TypedDomain, TypedState, as_typed, handed_in
 from envs.tool_chains.typed.prompts.chat import ChatTypedFormat
 from envs.tool_chains.typed.prompts.declared import DeclaredTypedFormat
-from envs.tool_chains.typed.state import TypedState
 from tape.budget import STEP, Budget, BudgetLike, Resources
 from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.parts import CallsAtOnce

@@ -16,8 +16,7 @@ from envs.travelplanner.offers import Flight, Restaurant, Stay
 from envs.travelplanner.prompts.common import TripFormat
 from envs.travelplanner.prompts.example import ACT, BOOKED, EXAMPLE, PLAN
 from envs.travelplanner.slots import CHECK, RENDER, WAYS, Slot
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import TripOption, conflicting
+from envs.travelplanner.trip import TripOption, TripState, conflicting
 from tape.lm.base import JsonSchema, Message, OneOf, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from envs.travelplanner.domain import TripDomain, as_state
-from envs.travelplanner.filtering import filtered
+from envs.travelplanner.menu import filtered
 from envs.travelplanner.slots import CHECK, RENDER
-from envs.travelplanner.state import TripState
+from envs.travelplanner.trip import TripState
 from tape.protocols import Action, State
 from tape.protocols.prompt_format import PromptFormat
 

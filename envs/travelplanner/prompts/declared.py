@@ -1,6 +1,6 @@
 """The ``declared`` prompt format: a model only picks one of the listed options.
 
-Plans need no model: the request's constraint admits the one text that :mod:`envs.travelplanner.proposal`
+Plans need no model: the request's constraint admits the one text that :mod:`envs.travelplanner.domain`
 writes. So agents that plan need no language model here, and the solver's choice is all that counts.
 """
 
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from envs.travelplanner.domain import as_state
+from envs.travelplanner.domain import as_state, first_complete
 from envs.travelplanner.prompts.common import TripFormat
-from envs.travelplanner.proposal import first_complete
 from tape.errors import InvalidOutputError
 from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State

@@ -13,8 +13,7 @@ from random import Random
 
 from envs.sokoban.generator import generate
 from envs.sokoban.oracle import Oracle
-from envs.sokoban.simulator import step
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State, step
 from experiments.studies.toy.bounds import ErrorRates
 
 N_ACTIONS = 4

@@ -13,8 +13,7 @@ import numpy as np
 
 from envs.sokoban.generator import random_board
 from envs.sokoban.prompts import compact_text as compact
-from envs.sokoban.simulator import is_push, step
-from envs.sokoban.state import ACTIONS, Level, State, is_held_out
+from envs.sokoban.state import ACTIONS, Level, State, is_held_out, is_push, step
 from envs.sokoban.table import CostToGo
 from experiments.training.packing import EOS, PAD, Batch, Sequence, collate
 

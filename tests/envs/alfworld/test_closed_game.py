@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from envs.alfworld.errors import GameError
 from envs.alfworld.game.closed_grammar import check_expression, check_grammar
-from envs.alfworld.game.closed_pddl import check_pddl, parse
+from envs.alfworld.game.closed_pddl import check_pddl
 from envs.alfworld.game.game_data import GameData, read_game_data
 from envs.alfworld.game.game_file import game_text
 from envs.alfworld.game.generator import draw_house
@@ -232,29 +232,6 @@ _ACTIONS = "".join(f"(:action a{i} :effect (p))" for i in range(60))
 def test_other_pddl_is_refused_with_the_reason(domain: str, problem: str, message: str) -> None:
     with pytest.raises(GameError, match=rf"mine\.json: the PDDL .*(?:{message})"):
         check_pddl(domain, problem, "mine.json")
-
-
-@needs_engine
-def test_ways_are_counted_from_above() -> None:
-    """The translator writes out no more than was estimated."""
-    from envs.alfworld.game import fast_textworld
-
-    for seed in range(3):
-        game = json.loads(game_text(draw_house(random.Random(f"ways {seed}"), None, 0.2)))
-        counted = _ways(game)
-        translation = fast_textworld._translate(game["pddl_domain"], game["pddl_problem"])
-        operators = int(translation.sas.decode().count("begin_operator"))
-        assert 0 < operators <= counted <= 100 * operators
-
-
-def _ways(game: dict[str, Any]) -> int:
-    from envs.alfworld.game import closed_pddl
-
-    rules = closed_pddl._read_domain(game["pddl_domain"], "a game")
-    tree = {part[0]: part[1:] for part in parse(game["pddl_problem"], "a game")[2:]}
-    objects = {**rules.objects, **closed_pddl._typed(tree[":objects"], "a game")}
-    counter = closed_pddl._Counter(rules, objects, [tuple(fact) for fact in tree[":init"]])
-    return sum(counter.ways(choice) for choices in rules.actions.values() for choice in choices)
 
 
 @needs_given

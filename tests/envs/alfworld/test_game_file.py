@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.game.entity_names import entity_names
-from envs.alfworld.game.game_data import read_game_data
+from envs.alfworld.game.game_data import entity_names, read_game_data
 from envs.alfworld.game.game_file import game_text, read_house
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES, Goal

@@ -14,7 +14,7 @@ from envs.alfworld.game.game_file import game_text
 from envs.alfworld.game.games import SPLITS, held_out, load_games
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
-from envs.alfworld.game.house_json import parse_house
+from envs.alfworld.game.house import parse_house
 from envs.alfworld.game.oracle import optimal_length
 from tests.envs.alfworld.helpers import given_folder, needs_given
 

@@ -173,7 +173,7 @@ def test_cut_or_garbled_answers_ground_nothing(text: str, command: str | None, d
         assert not Grounder(_RECEPTACLES).observe(command, broken)
 
 
-@examples(50)
+@examples(20)
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=10), max_size=3))
 def test_nothing_makes_it_raise(command: str, text: str, receptacles: list[str]) -> None:
     Grounder(receptacles).observe(command, text)

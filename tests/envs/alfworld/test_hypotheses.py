@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from envs.alfworld.domain import AlfworldDomain
-from envs.alfworld.simulator_model import RulesWorldModel
+from envs.alfworld.domain import AlfworldDomain, RulesWorldModel
 from envs.alfworld.state import Knowledge
 from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent

@@ -10,10 +10,9 @@ from hypothesis import given
 
 from envs.alfworld import prompts
 from envs.alfworld.commands import read_command
-from envs.alfworld.domain import AlfworldDomain
+from envs.alfworld.domain import AlfworldDomain, RulesWorldModel
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
-from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
 from experiments.training.alfworld.plans import best_plan
 from tape.errors import InvalidOutputError

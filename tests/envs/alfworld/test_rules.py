@@ -7,7 +7,7 @@ from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import AlfworldCommand, read_command
-from envs.alfworld.resolve import resolved
+from envs.alfworld.environment import resolved
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 from tests.envs.alfworld.worlds import KITCHEN, drawn, follow, known, seeds, sensible, tasks
 

@@ -7,11 +7,10 @@ import pytest
 
 from envs.gsm_hard.arithmetic import run
 from envs.gsm_hard.errors import GsmHardError
-from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
+from envs.gsm_hard.generator import SPLITS, TARGETS, delexicalise, generate, is_held_out, problem_set
 from envs.gsm_hard.problem import ProgramStep
 from envs.gsm_hard.rendering import in_order_of_text
 from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, TEMPLATES, Part, Template
-from envs.gsm_hard.words import delexicalise
 
 
 def texts_of(parts: list[Part]) -> set[tuple[str, ...]]:
@@ -43,9 +42,9 @@ def test_every_text_has_the_numbers_of_its_program_once(template: Template) -> N
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_problems_are_sound(split: str) -> None:
-    problems = generate(split, 300, 9)
+    problems = generate(split, 100, 9)
     trained = {template.name for template in TEMPLATES if not template.held_out}
-    assert len({problem.digest for problem in problems}) == 300
+    assert len({problem.digest for problem in problems}) == 100
     for problem in problems:
         assert problem.program is not None
         words = delexicalise(problem.text)

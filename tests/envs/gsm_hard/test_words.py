@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.gsm_hard.words import GsmWords, delexicalise
+from envs.gsm_hard.generator import GsmWords, delexicalise
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ from envs.hotpotqa.actions import Find, Finish, HotpotAnswer, ParagraphSearch, P
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
-from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.sdp import HopAdapter
-from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.search import TitledCorpus, with_distractors
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
 from envs.musique.question import MusiqueQuestion

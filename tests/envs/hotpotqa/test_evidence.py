@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
-from envs.hotpotqa.queries import entities, fallback
+from envs.hotpotqa.operators import entities, fallback
 from envs.hotpotqa.state import HopClaim, QaState, Searched, attributed_title, resolved
 from tape.protocols.search import Passage
 from tests.envs.hotpotqa.helpers import PASSAGES

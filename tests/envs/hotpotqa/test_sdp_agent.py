@@ -8,9 +8,8 @@ import pytest
 
 from envs.hotpotqa.actions import write
 from envs.hotpotqa.environment import HotpotEnvironment
-from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.sdp import HopAdapter
-from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.search import TitledCorpus, with_distractors
 from envs.musique.corpus import load_corpus, load_questions
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
@@ -158,7 +157,7 @@ def test_validation_catches_simulated_errors_that_always_passing_lets_through() 
             count += play(env, split_script(question), **switches).success
         return count
 
-    questions = load_questions("dev")
+    questions = load_questions("dev")[:16]
     n = len(questions)
     assert solved() >= n - 2
     assert solved(sdp={"validation": "always"}) < 0.7 * n

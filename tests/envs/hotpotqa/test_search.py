@@ -1,7 +1,6 @@
 """BM25 with title boosting, and the paragraphs that come with a question."""
 
-from envs.hotpotqa.paragraphs import GIVEN, with_distractors
-from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.search import GIVEN, TitledCorpus, with_distractors
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.evidence import gold_chain
 from envs.musique.scripted_reader import read
@@ -28,7 +27,7 @@ def test_titles_are_found_without_their_disambiguation_the_longest_first() -> No
 def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
     corpus = TitledCorpus(load_corpus())
     confusing = 0
-    for question in load_questions():
+    for question in load_questions("dev"):
         chain = gold_chain(question, load_corpus())
         assert chain[-1][1] == question.answer
         given = with_distractors(question, corpus)
@@ -38,5 +37,5 @@ def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
         for query, _, passage in chain:
             relation = query.split(" of ")[0]
             confusing += any(read(f"{relation} of {p.title}", [p]) for p in given if p != passage)
-    hops = sum(question.operations for question in load_questions())
+    hops = sum(question.operations for question in load_questions("dev"))
     assert confusing > hops / 2  # most relations are also stated of another entity

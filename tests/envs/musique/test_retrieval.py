@@ -9,7 +9,7 @@ from envs.musique.corpus import load_corpus
 from envs.musique.errors import MusiqueError
 from envs.musique.retrieval import RETRIEVERS, Corpus
 from envs.musique.scripted_reader import read
-from envs.musique.words import RELATIONS, query_text
+from envs.musique.wordings import RELATIONS, query_text
 from tape.protocols.search import Passage
 
 

@@ -8,7 +8,7 @@ from envs.musique.errors import MusiqueError
 from envs.musique.plugin import PLUGIN
 from envs.musique.retrieval import Corpus
 from envs.musique.scripted_reader import read
-from envs.musique.words import RELATIONS, query_text
+from envs.musique.wordings import RELATIONS, query_text
 
 
 def test_it_reads_every_fact_of_every_passage_and_invents_none() -> None:

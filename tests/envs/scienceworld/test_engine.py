@@ -13,10 +13,9 @@ import pytest
 
 from envs.scienceworld import engine
 from envs.scienceworld.engine import ScienceGame
-from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.environment import ScienceSimulator, ScienceWorldEnvironment
 from envs.scienceworld.errors import EngineError, ScienceWorldError
 from envs.scienceworld.gold import gold_path
-from envs.scienceworld.simulator_model import ScienceSimulator
 from envs.scienceworld.tasks import all_tasks
 from tape.methods.sdp.target import Target
 from tests.envs.scienceworld.recorded import NO_SIMULATOR, views

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.search.metrics import exact_match, f1, meteor_exact_stem, normalise
-from envs.search.stemming import stem
+from envs.search.metrics import exact_match, f1, meteor_exact_stem, normalise, stem
 
 
 def test_normal_form() -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.sokoban.simulator import is_push, is_solved, replay, step
-from envs.sokoban.state import ACTIONS, Level, State, is_held_out
+from envs.sokoban.state import ACTIONS, Level, State, is_held_out, is_push, is_solved, replay, step
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels
 from tests.profiles import examples
 

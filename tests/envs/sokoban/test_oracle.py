@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban import oracle
-from envs.sokoban.assignment import FORBIDDEN, min_assignment
 from envs.sokoban.errors import OracleLimitError, SokobanError
 from envs.sokoban.generator import generate
 from envs.sokoban.oracle import Oracle, cost_to_go, oracle_for, solve
-from envs.sokoban.push_search import PushSearch
-from envs.sokoban.simulator import is_solved, replay, step
-from envs.sokoban.state import Level, State
+from envs.sokoban.push_search import FORBIDDEN, PushSearch, min_assignment
+from envs.sokoban.state import Level, State, is_solved, replay, step
 from envs.sokoban.table import CostToGo
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level
 from tests.profiles import examples

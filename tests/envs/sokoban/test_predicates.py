@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.predicates import cell, clear
-from envs.sokoban.simulator import is_solved, replay, step
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State, is_solved, replay, step
 from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Predicate, QueryMacro
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels

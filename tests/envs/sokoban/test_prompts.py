@@ -15,8 +15,7 @@ from envs.sokoban.prompts import compact_text as compact
 from envs.sokoban.prompts.chat import SokobanChatFormat
 from envs.sokoban.prompts.chat_text import WORDS, outcome
 from envs.sokoban.prompts.compact import CompactFormat
-from envs.sokoban.simulator import step
-from envs.sokoban.state import ACTIONS, State
+from envs.sokoban.state import ACTIONS, State, step
 from tape.agents.tape import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request, Usage

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from envs.sokoban.simulator import is_solved, step
-from envs.sokoban.state import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State, is_solved, step
 from tests.envs.sokoban.helpers import random_level, scatter
 
 

@@ -13,8 +13,7 @@ from envs.sokoban import level_sets
 from envs.sokoban.errors import SokobanError, XsbError
 from envs.sokoban.oracle import MAX_STATES, solve
 from envs.sokoban.plugin import PLUGIN
-from envs.sokoban.simulator import is_solved, replay
-from envs.sokoban.state import Level, State
+from envs.sokoban.state import Level, State, is_solved, replay
 from envs.sokoban.xsb import draw, dumps, load, parse, write
 from tests.envs.sokoban.helpers import levels, random_level
 from tests.profiles import examples, parts

@@ -18,11 +18,10 @@ from envs.tool_chains.loader import load, own_tools
 from envs.tool_chains.oracle import dijkstra, within
 from envs.tool_chains.plugin import PLUGIN
 from envs.tool_chains.problem import CHANGES, Offer, named
-from envs.tool_chains.scripted_reader import read
 from envs.tool_chains.typed import TypedEnvironment, cheapest_chains
 from envs.tool_chains.typed.domain import as_typed
 from envs.tool_chains.typed.loader import ToolFileError, tools_of
-from envs.tool_chains.words import PARTS, all_specs, request_text, type_name, words
+from envs.tool_chains.words import PARTS, all_specs, read, request_text, type_name, words
 from tests.profiles import examples
 
 

@@ -9,8 +9,7 @@ import pytest
 from envs.travelplanner.declared_lm import DeclaredLM
 from envs.travelplanner.environment import TripEnvironment
 from envs.travelplanner.prompts.chat import ChatTripFormat, field_name
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Trip, TripState
 from tape.agents.react import ReactAgent
 from tape.errors import ConstraintError, InvalidOutputError, UnknownNameError
 from tape.lm.base import JsonSchema, OneOf, Request

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 from envs.travelplanner import menu as menus
 from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.cost import MONEY
-from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.domain import TripDomain, first_complete
 from envs.travelplanner.environment import TripEnvironment
 from envs.travelplanner.menu import Objective, menu, skyband
 from envs.travelplanner.offers import Restaurant
-from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
 from envs.travelplanner.slots import Slot
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip, TripOption
+from envs.travelplanner.trip import Trip, TripOption, TripState
 from tape.agents.tape import TapeAgent
 from tests.envs.travelplanner.trips import FIXED, rng_of, trip, with_query
 from tests.profiles import examples
@@ -183,7 +181,7 @@ def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
 
 
 @pytest.mark.parametrize(
-    ("days", "seeds"), [(3, range(2)), (5, range(2)), pytest.param(7, range(2), marks=pytest.mark.slow)]
+    ("days", "seeds"), [(3, range(2)), (5, range(2)), pytest.param(7, range(1), marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
 def test_the_solvers_cheapest_path_is_the_cheapest_itinerary(days: int, seeds: range, level: Level) -> None:

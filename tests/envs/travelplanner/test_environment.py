@@ -9,10 +9,9 @@ from envs.travelplanner.cheapest import cheapest
 from envs.travelplanner.cost import MONEY
 from envs.travelplanner.environment import TripEnvironment, budget_of
 from envs.travelplanner.evaluate import evaluate
-from envs.travelplanner.filtering import STAGES, filtered
+from envs.travelplanner.menu import STAGES, filtered
 from envs.travelplanner.sdp import chain_of
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Trip, TripState
 from tape.agents.react import ReactAgent
 from tests.envs.travelplanner.trips import actions_of, complete, trip, with_query
 

@@ -203,15 +203,6 @@ def test_a_file_of_queries_that_is_not_utf_8_is_named_with_its_line(tmp_path: Pa
         load_queries(file)
 
 
-@pytest.mark.parametrize("name", [*FILES, STATES])
-def test_a_database_that_is_not_utf_8_is_named_with_its_line(database: Path, name: str) -> None:
-    file = database / name
-    lines = file.read_bytes().split(b"\n")
-    file.write_bytes(b"\n".join([*lines[:2], "Zürich\tUri".encode("latin-1"), *lines[2:]]))
-    with pytest.raises(DataFileError, match=rf"{file.name}: (?:line 3 is not|no) UTF-8.*(?:save|line 3)"):
-        load_world(database)
-
-
 def test_a_cell_that_swallows_the_rest_of_a_table_is_an_error(database: Path) -> None:
     places = database / list(FILES)[2]
     with places.open("a", encoding="utf-8") as file:

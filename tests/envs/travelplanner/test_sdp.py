@@ -15,8 +15,7 @@ from envs.travelplanner.environment import TripEnvironment
 from envs.travelplanner.offers import Flight, Ground
 from envs.travelplanner.sdp import CAPS, TripValidate, chain_of
 from envs.travelplanner.slots import KINDS
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Trip, TripState
 from tape.lm.base import OneOf, Request
 from tape.lm.scripted import ScriptedLM
 from tape.methods.sdp.agent import SdpAgent

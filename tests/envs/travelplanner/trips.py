@@ -6,13 +6,11 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.domain import TripDomain, first_complete
 from envs.travelplanner.generator import generate
 from envs.travelplanner.official import DayPlan, itinerary
-from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
-from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Trip
+from envs.travelplanner.trip import Trip, TripState
 
 FIXED: dict[str, Any] = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 

@@ -129,20 +129,6 @@ TAMPER: dict[str, Tamper] = {
 }  # fmt: skip
 
 
-def _certify_by(record: Record, how: str) -> bool:
-    """Turn the verdict that rejected the last attempt into a certificate, and all that is counted with it."""
-    move, end = record["moves"][-1] if record["moves"] else None, record["ending"]
-    if move is None or move["k"] or not move["judged"] or record["plans"][-1]["after"] == len(record["moves"]):
-        return False
-    [judged] = move["judged"]
-    judged["check"] |= {"how": how, "holds": True}
-    goal = judged["target"]["goal"]
-    move |= {"k": 1, "reason": ""}
-    move["after"]["certified"].append(judged["target"]["text"])
-    end |= {"certified": end["certified"] + 1, "rejected": end["rejected"] - move["counts"], "goal_certified": goal}
-    return True
-
-
 @pytest.mark.parametrize("tamper", TAMPER)
 @given(made=trajectories(), data=st.data())
 @examples(40)
@@ -154,37 +140,6 @@ def test_tampering_is_found_even_with_a_new_seal(tamper: str, made: CertifiedTra
     change(result[data.draw(st.integers(0, len(result) - 1))], data.draw)
     assert "seal" in {finding.rule for finding in revalidate(CertifiedTrajectory.model_validate(record))}
     assert rules(record)
-
-
-@pytest.mark.parametrize(
-    ("how", "rule"), [("completion", "verdict"), ("always", "verdict"), ("lm", "fact"), ("visited_room", "fact")]
-)
-def test_a_rejection_does_not_become_a_certificate_by_another_flag(how: str, rule: str) -> None:
-    """All that is counted is made to fit, so that nothing but the flag and the facts can tell."""
-    tried = 0
-    for seed in range(60):
-        record = trajectory(seed, skill=0.3, judge=0.0).model_dump(mode="json")
-        if _certify_by(record, how):
-            tried += 1
-            assert rule in rules(record)
-            # As far as the counts go it is consistent: without its facts a model's verdict is as good as another.
-            record["moves"][-1]["judged"][-1]["check"]["facts"] = []
-            assert rules(record) == ({"verdict"} if rule == "verdict" else set())
-    assert tried > 5
-
-
-def test_completion_certifies_all_that_is_left() -> None:
-    record = next(
-        made.model_dump(mode="json")
-        for made in map(trajectory, range(200))
-        if made.moves and made.moves[-1].completed and made.moves[-1].k > 1
-    )
-    move, end = record["moves"][-1], record["ending"]
-    move["judged"].pop()
-    move["after"]["certified"].pop()
-    move["k"] -= 1
-    end |= {"certified": end["certified"] - 1, "goal_certified": False, "why": "limit"}
-    assert rules(record) == {"certified"}
 
 
 @pytest.mark.parametrize("name", ["agent", "model", "episode", "task"])

@@ -4,8 +4,7 @@ import random
 
 from envs.sokoban.generator import random_board
 from envs.sokoban.level_sets import load_set, names
-from envs.sokoban.simulator import is_solved, replay
-from envs.sokoban.state import Level, is_held_out
+from envs.sokoban.state import Level, is_held_out, is_solved, replay
 from envs.sokoban.table import CostToGo
 from experiments.training.families import SOKOBAN
 from experiments.training.sokoban import data as lm_data

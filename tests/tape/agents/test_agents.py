@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from envs.sokoban.domain import SimulatorWorldModel
 from envs.sokoban.environment import SokobanEnvironment
-from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.state import State
 from envs.sokoban.xsb import parse
 from tape.agents.open_loop import OpenLoopAgent

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.sokoban.domain import SimulatorWorldModel
 from envs.sokoban.plugin import PLUGIN, SokobanPlugin
-from envs.sokoban.simulator import step
-from envs.sokoban.simulator_model import SimulatorWorldModel
-from envs.sokoban.state import State
+from envs.sokoban.state import State, step
 from envs.sokoban.xsb import write
 from tape import (
     BestOfNPlanAndActAgent,

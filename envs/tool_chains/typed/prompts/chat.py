@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from envs.tool_chains.typed.domain import as_action, as_typed
+from envs.tool_chains.typed.domain import TypedState, as_action, as_typed
 from envs.tool_chains.typed.prompts.common import LONGEST, LONGEST_REQUEST, TypedFormat
-from envs.tool_chains.typed.state import TypedState
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, OneOf, Request

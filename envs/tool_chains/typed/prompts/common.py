@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from envs.tool_chains.typed.domain import TypedDomain, as_typed
-from envs.tool_chains.typed.state import TypedState
+from envs.tool_chains.typed.domain import TypedDomain, TypedState, as_typed
 from tape.errors import InvalidOutputError
 from tape.lm.base import OneOf, Request
 from tape.protocols import Action, State

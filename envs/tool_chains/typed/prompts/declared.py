@@ -10,9 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from envs.tool_chains.typed.domain import TypedDomain, as_action, as_typed
+from envs.tool_chains.typed.domain import TypedDomain, TypedState, as_action, as_typed
 from envs.tool_chains.typed.prompts.common import TypedFormat
-from envs.tool_chains.typed.state import TypedState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Forced, OneOf, Request
 from tape.protocols import Action, Plan, State

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.simulator import is_solved, replay
+from envs.sokoban.state import is_solved, replay
 from tape.errors import ConfigError
 from tape.methods.aec.bidirectional import BidirectionalProposer, FoundPlan, SearchLimits, search
 from tape.protocols import Plan, Proposer

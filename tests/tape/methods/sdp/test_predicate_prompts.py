@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
-from envs.sokoban.simulator import step
+from envs.sokoban.state import step
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
