@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from tape.lm.base import (
     Usage,
     WrongAnswerError,
     actual_cost,
+    for_run,
     is_remote,
 )
 from tape.lm.listed_prices import Listed, find
@@ -154,6 +156,14 @@ class WrappedLM:
         if name == "_model":  # while it is made
             raise AttributeError(name)
         return getattr(self._model, name)
+
+    def for_run(self) -> LanguageModel:
+        """See :func:`tape.lm.base.for_run`: itself, unless a model below begins anew."""
+        if (fresh := for_run(self._model)) is self._model:
+            return self
+        wrapped = copy(self)
+        wrapped._model = fresh
+        return wrapped
 
     def report(self, *, readable: bool) -> None:
         """Tell a model that asks for it whether its last answer could be read (:mod:`tape.lm.fallback`)."""

@@ -11,7 +11,7 @@ import pytest
 from tape import FallbackModel, TapeAgent, tool
 from tape.budget import Cap
 from tape.errors import ConfigError, UnknownCostError
-from tape.lm.base import BatchError, Completion, EndpointError, Request, Usage
+from tape.lm.base import BatchError, Completion, EndpointError, Request, Usage, for_run, window_of
 from tape.lm.price_table import token_price
 from tape.lm.rate_limits import MINUTE, RateLimitedLM
 from tape.lm.scripted import ScriptedLM
@@ -84,18 +84,31 @@ def test_the_next_is_asked_after_two_answers_that_cannot_be_read_and_a_new_run_b
     assert first.asked == 2 * asked
 
 
+def test_what_wraps_a_fallback_stays_around_it_in_each_run() -> None:
+    first, second = Priced("first", ["?"], "1"), Priced("second", [PROGRAM], "1")
+    model = RateLimitedLM(FallbackModel(first, second), "100 calls")
+    for_each = [for_run(model) for _ in range(2)]
+    assert all(isinstance(each, RateLimitedLM) for each in for_each)
+    assert run(model).answer == run(model).answer == 42
+    assert first.asked == 4, "each run begins with the first"
+    [balance] = model._store.balances()
+    assert balance.spent == first.asked + second.asked
+    plain = RateLimitedLM(first, "100 calls")
+    assert for_run(plain) is plain
+
+
 def test_capabilities_are_those_of_the_model_in_use() -> None:
     class Windowed(Priced):
         window = 100
 
     model = FallbackModel(Windowed("first", [""], "1"), Priced("second", [""], "2"))
-    assert (model.window, model.price) == (100, token_price(("1", "1")))
+    assert (window_of(model), model.price) == (100, token_price(("1", "1")))
     model.report(readable=False)
     model.report(readable=True)
     model.report(readable=False)
-    assert model.window == 100, "two in a row"
+    assert window_of(model) == 100, "two in a row"
     model.report(readable=False)
-    assert (model.window, model.price) == (None, token_price(("2", "2")))
+    assert (window_of(model), model.price) == (None, token_price(("2", "2")))
     assert model.name == "first or second"
     model.report(readable=False)
     model.report(readable=False)
