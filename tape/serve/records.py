@@ -19,7 +19,7 @@ RunState = Literal["queued", "running", "waiting", "parked", "unknown", "ended",
 """``waiting``: for a person. ``parked``: the server stopped meanwhile; it goes on with the next one. ``unknown``: a
 call was under way then that may have changed something, so a person has to look. The last two states are final."""
 FINAL: tuple[RunState, ...] = ("ended", "cancelled")
-_ID = re.compile(r"run_[A-Za-z0-9_-]{24}")
+_ID = re.compile("run_[0-9a-f]{32}")
 
 
 class Question(BaseModel):
@@ -93,7 +93,7 @@ class RunRecord(BaseModel):
 
 def new_id() -> str:
     """An id that cannot be guessed."""
-    return f"run_{secrets.token_urlsafe(18)}"
+    return f"run_{secrets.token_hex(16)}"
 
 
 class RunFolder:

@@ -158,7 +158,7 @@ class Runs:
         open_runs = [record for record in self._records.values() if record.state not in (*FINAL, "unknown")]
         for record in open_runs:
             if record.agent in self.agents and record.key in self.keys.all:
-                self._play(record, again=self._folder.trace(record.id).exists())
+                self._play(record)
         return len(open_runs)
 
     async def stop(self, grace: float, urged: asyncio.Future[None] | None = None) -> int:
@@ -210,8 +210,7 @@ class Runs:
             )
         if not asked.task.strip() or len(asked.task) > LONGEST_TASK:
             raise RunRefusedError(400, "task", f"a task has 1 to {LONGEST_TASK} characters")
-        history = self._of(key, continues).history if continues else None
-        if continues and history is None:
+        if continues and self._of(key, continues).history is None:
             raise RunRefusedError(409, "not_ended", f"{continues} has not ended, so nothing goes on from it")
         if self._stopping or len(self._live) >= self._most:
             raise RunRefusedError(429, "queue_full", "too many runs wait; ask again in a while")
@@ -221,7 +220,7 @@ class Runs:
         )  # fmt: skip
         self._records[record.id] = record
         self._folder.write(record)
-        self._play(record, history=history)
+        self._play(record)
         return record
 
     def _of(self, key: Key, id: str) -> RunRecord:
@@ -327,22 +326,22 @@ class Runs:
 
     # --- playing ------------------------------------------------------------------------------------
 
-    def _play(self, record: RunRecord, *, again: bool = False, history: Any = None) -> None:
+    def _play(self, record: RunRecord) -> None:
         live = Live(record)
         self._live[record.id] = live
-        live.task = asyncio.get_running_loop().create_task(self._played(live, again, history), name=record.id)
+        live.task = asyncio.get_running_loop().create_task(self._played(live), name=record.id)
         live.task.add_done_callback(lambda _: self._done(live))
 
     def _done(self, live: Live) -> None:
         self._live.pop(live.record.id, None)
         live.tell()
 
-    async def _played(self, live: Live, again: bool, history: Any) -> None:
+    async def _played(self, live: Live) -> None:
         id = live.record.id
         try:
             async with self._places:
                 self._change(id, state="running")
-                self._end(id, await self._run(live, again, history))
+                self._end(id, await self._run(live))
         except asyncio.CancelledError:
             cancelled = self._records[id].state == "cancelled"
             self._change(id, state="cancelled" if cancelled else "parked", ended=time.time() if cancelled else 0.0)
@@ -355,7 +354,8 @@ class Runs:
             name = type(error).__name__
             self._change(id, state="ended", ended=time.time(), end_state="fault", detail=f"{name}; the log has more")
 
-    async def _run(self, live: Live, again: bool, history: Any) -> EpisodeResult:
+    async def _run(self, live: Live) -> EpisodeResult:
+        """Play a run, or go on with it from its trace."""
         record = self._records[live.record.id]
         key, agent, trace = self.keys.all[record.key], self.agents[record.agent], self._folder.trace(record.id)
         asked = Asked(record.agent, record.task, record.key, record.metadata, record.traceparent)
@@ -375,8 +375,10 @@ class Runs:
         async with self._deps.of(asked) as deps:
             options: dict[str, Any] = {"deps": deps, "payer": payer, "listener": listener, "approve": approve}
             try:
-                if again:
+                if trace.exists() and trace.stat().st_size:
                     return await agent.aresume(trace, **options)
+                before = self._records.get(record.continues)
+                history = None if before is None else before.history
                 return await agent.arun(record.task, budget=key.run, trace=trace, history=history, **options)
             finally:
                 payer.close()

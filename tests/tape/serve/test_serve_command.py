@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,20 @@ from tape.serve.setup import agents_of
 from tests.places import ROOT
 
 AGENT, DEPS = "tests.tape.serve.shop:agent", "tests.tape.serve.shop:deps"
+SHOP = (f"shop={AGENT}", "--deps", DEPS)
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[Any, str]]:
+def serving(
+    folder: Path,
+    *options: str,
+    agents: Sequence[str] = (f"shop={AGENT}", "--deps", DEPS),
+    folder_of_modules: Path = ROOT,
+) -> Iterator[tuple[Any, str]]:
     """The command, and its address."""
-    command = [sys.executable, "-m", "tape", "serve", f"shop={AGENT}", "--deps", DEPS, "--port", "0"]
+    command = [sys.executable, "-m", "tape", "serve", *agents, "--port", "0", "--runs", str(folder / "runs"), *options]
     process = subprocess.Popen(
-        [*command, "--runs", str(folder / "runs"), *options], cwd=ROOT, stderr=subprocess.PIPE, text=True,
+        command, cwd=folder_of_modules, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     try:
