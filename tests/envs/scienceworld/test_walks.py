@@ -23,9 +23,8 @@ def walked(task: str, variations: int, steps: int, seed: int) -> int:
     return count
 
 
-@pytest.mark.parametrize("task", ["melt", "power-component"])
-def test_no_declaration_is_contradicted_on_a_short_walk(task: str) -> None:
-    assert walked(task, 1, 12, 0) == 12
+def test_no_declaration_is_contradicted_on_a_short_walk() -> None:
+    assert walked("power-component", 1, 12, 0) == 12
 
 
 @pytest.mark.soak

@@ -31,7 +31,7 @@ def within_budget(problem: ChainProblem, result: EpisodeResult) -> None:
     assert (result.used.get("seconds") or 0) <= problem.millis
 
 
-@examples(25)
+@examples(12)
 @given(st.integers(0, 10**6), st.sampled_from(CHANGES), st.integers(5, 8), st.integers(20, 60), st.floats(0, 0.5))
 def test_tape_with_the_exact_planner_does_what_the_oracle_does(
     number: int, change: str, level: int, tools: int, slack: float
