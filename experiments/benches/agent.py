@@ -18,7 +18,7 @@ from typing import Any
 from tape import TapeAgent, tool
 from tape.lm.base import Message, Request
 from tape.lm.scripted import ScriptedLM
-from tape.tools.history import History, Line, Turn
+from tape.tools.history import History, HistoryLine, HistoryTurn
 
 CALLS = ("a", "b", "c")
 PROGRAM = "".join(f"{name} = look({name!r})\n" for name in CALLS) + "answer(a + b + c)"
@@ -99,8 +99,10 @@ async def at_once(run: Callable[[], Awaitable[Any]], count: int) -> float:
 
 def history(turns: int, calls: int = 3) -> dict[str, float]:
     """Tokens (by words and marks, about) and milliseconds of a conversation that is read, cut and shown."""
-    lines = tuple(Line(text=f'r{n} = look(name="{n}")', result=json.dumps("x" * 80)) for n in range(1, calls + 1))
-    told = History.of({}, [Turn(task=f"Look up number {n}.", lines=lines, answer=n) for n in range(turns)])
+    lines = tuple(
+        HistoryLine(text=f'r{n} = look(name="{n}")', result=json.dumps("x" * 80)) for n in range(1, calls + 1)
+    )
+    told = History.of({}, [HistoryTurn(task=f"Look up number {n}.", lines=lines, answer=n) for n in range(turns)])
     model = ScriptedLM([""])
 
     def count(text: str) -> int:

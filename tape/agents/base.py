@@ -130,20 +130,20 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         played = await self.environment_of(env, given)
         return await self._played(played, Options(**given), approver(approve, when, played))
 
-    async def environment_of(self, env: Environment | str, options: dict[str, Any]) -> Environment:
+    async def environment_of(self, given: Environment | str, options: dict[str, Any]) -> Environment:
         """The environment of a run; of a task in words it is made, and its options are taken out of the others.
 
         Raises:
             ConfigError: A task in words is given to an agent without tools, or its options without one.
         """
         deps, history = options.pop("deps", None), options.pop("history", None)
-        if not isinstance(env, str):
+        if not isinstance(given, str):
             if deps is not None or history is not None:
                 raise ConfigError("deps= and history= are for a task in words; give deps= to the environment")
-            return env
+            return given
         if self.tasks is None:
             raise ConfigError(f"a task in words needs tools: {type(self).__name__}(model, tools=[...])")
-        return await self.tasks.environment(env, deps, history, options.get("model") or self.model)
+        return await self.tasks.environment(given, deps, history, options.get("model") or self.model)
 
     @overload
     def stream(self, env: Environment[M], **options: Unpack[RunOptions]) -> EpisodeStream[M]: ...
@@ -191,7 +191,7 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         """
         from tape.agents.subagents import agent_tool
 
-        return agent_tool(self, name, budget, description=description, pure=pure, traces=traces)
+        return agent_tool(cast("Any", self), name, budget, description=description, pure=pure, traces=traces)
 
     def resume(
         self, trace: Path | str, env: Environment[AnswerT] | None = None, **options: Unpack[ResumeOptions]

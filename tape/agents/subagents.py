@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer
 
+from tape.agents.tasks import TaskMaker
 from tape.approval import ApprovalRequest
 from tape.budget import Budget, BudgetLike, Resources
 from tape.budget.deadline import KIND as WALL
 from tape.budget.prices import Answer
 from tape.errors import ConfigError
+from tape.protocols.result import EpisodeResult
 from tape.protocols.surroundings import nobody_is_asked
 from tape.tools.context import ToolContext
 from tape.tools.errors import ToolFailedError
 from tape.tools.making import make_tool
 from tape.tools.tool import Tool
 
-if TYPE_CHECKING:
-    from tape.agents.base import Agent
+
+class Delegate(Protocol):
+    """What a sub-agent is: an agent with tools."""
+
+    @property
+    def tasks(self) -> TaskMaker[Any, Any] | None:
+        """What it has for tasks in words."""
+
+    async def arun(self, env: str, **options: Any) -> EpisodeResult:
+        """Do a task."""
 
 
 class Delegated(BaseModel):
@@ -54,7 +64,7 @@ class DelegatedCost:
 
 
 def agent_tool(
-    agent: Agent, name: str, budget: BudgetLike, *, description: str = "", pure: bool = False,
+    agent: Delegate, name: str, budget: BudgetLike, *, description: str = "", pure: bool = False,
     traces: Path | str | None = None,
 ) -> Tool:  # fmt: skip
     """See :meth:`tape.agents.base.Agent.as_tool`."""

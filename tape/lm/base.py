@@ -152,7 +152,7 @@ class Usage:
     unproven: tuple[int, int] = (0, 0)
     split: Split = UNSPLIT
     answered: tuple[str, ...] = ()
-    cost: Resources | None = field(default=None, compare=False)
+    cost: Any = field(default=None, compare=False)
 
     @property
     def total(self) -> int:

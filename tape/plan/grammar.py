@@ -65,7 +65,7 @@ _LITERALS = {
 
 
 def gbnf(words: Vocabulary) -> str:
-    """The grammar of programs over a vocabulary.
+    """The grammar of programs over a vocabulary, which keeps it: each request has it.
 
     Examples:
         >>> from tape.plan.grammar import gbnf
@@ -73,6 +73,9 @@ def gbnf(words: Vocabulary) -> str:
         >>> print(gbnf(Vocabulary.of(ToolSignature("price", (Parameter("item", "str"),)))).splitlines()[3])
         tool0-0 ::= "item=" tool0-value-0 tool0-more-1
     """
+    kept: str | None = words.__dict__.get("gbnf")
+    if kept is not None:
+        return kept
     operators = words.operators or OPERATORS
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
@@ -84,7 +87,9 @@ def gbnf(words: Vocabulary) -> str:
         *_calls(words),
         *_FIXED.strip().split("\n"),
     ]
-    return "\n".join(rule + free if rule.startswith("function ::=") else rule for rule in rules) + "\n"
+    made = "\n".join(rule + free if rule.startswith("function ::=") else rule for rule in rules) + "\n"
+    words.__dict__["gbnf"] = made
+    return made
 
 
 def _names(without: Sequence[str], letters: str) -> str:

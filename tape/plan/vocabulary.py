@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from tape.errors import ConfigError
 
@@ -107,13 +106,6 @@ class Vocabulary:
             signature = self.tools.get(name)
             if signature is None or signature.changes or len(signature.parameters) != 2:
                 raise ConfigError(f"the operator {operator} needs a pure tool of two parameters; {name!r} is none")
-
-    @cached_property
-    def grammar(self) -> str:
-        """The grammar of programs over it (:func:`tape.plan.grammar.gbnf`)."""
-        from tape.plan.grammar import gbnf
-
-        return gbnf(self)
 
     def changes(self, name: str) -> bool:
         """Whether a call of this name, ``ask`` included, may change something."""

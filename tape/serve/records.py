@@ -22,7 +22,7 @@ FINAL: tuple[RunState, ...] = ("ended", "cancelled")
 _ID = re.compile("run_[0-9a-f]{32}")
 
 
-class Question(BaseModel):
+class RunQuestion(BaseModel):
     """What a run asks a person.
 
     Attributes:
@@ -72,7 +72,7 @@ class RunRecord(BaseModel):
     state: RunState = "queued"
     created: float = Field(default_factory=time.time)
     ended: float = 0.0
-    question: Question | None = None
+    question: RunQuestion | None = None
     answer: Any = None
     end_state: str = ""
     detail: str = ""

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from tape.agents.base import Agent
@@ -22,7 +21,8 @@ from tape.errors import TapeError, UnfinishedCallError
 from tape.protocols.result import EpisodeResult
 from tape.serve.deps import Asked, Deps
 from tape.serve.keys import Key, Keys
-from tape.serve.records import FINAL, Question, RunFolder, RunRecord, new_id
+from tape.serve.live import Live, Places
+from tape.serve.records import FINAL, RunFolder, RunQuestion, RunRecord, new_id
 from tape.trace import Event, read_trace
 
 logger = logging.getLogger("tape.serve")
@@ -59,62 +59,6 @@ class RunRefusedError(TapeError):
     def __init__(self, status: int, code: str, message: str) -> None:
         self.status, self.code = status, code
         super().__init__(message)
-
-
-@dataclass
-class Live:
-    """A run that this server plays.
-
-    Attributes:
-        record: As it is kept.
-        task: Plays it.
-        events: Those that a client sees.
-        news: Set, and replaced, with each event and each change.
-        answer: Of the question that waits.
-    """
-
-    record: RunRecord
-    task: asyncio.Task[None] | None = None
-    events: list[dict[str, Any]] = field(default_factory=list)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    answer: asyncio.Future[Approval] | None = None
-
-    def tell(self) -> None:
-        """Wake those who watch."""
-        self.news.set()
-        self.news = asyncio.Event()
-
-
-class Places:
-    """Lets so many runs play at once; one that waits for a person leaves its place, and takes one again at once.
-
-    Attributes:
-        active: The runs that play.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most, self.active = most, 0
-        self._waiting: list[asyncio.Future[None]] = []
-
-    async def __aenter__(self) -> None:
-        while self.active >= self._most:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            finally:
-                if turn in self._waiting:
-                    self._waiting.remove(turn)
-        self.active += 1
-
-    async def __aexit__(self, *_: object) -> None:
-        self.leave()
-
-    def leave(self) -> None:
-        """Give a place to the run that has waited longest."""
-        self.active -= 1
-        if self._waiting:
-            self._waiting.pop(0).set_result(None)
 
 
 class Runs:
@@ -385,7 +329,7 @@ class Runs:
 
     async def _ask(self, live: Live, request: ApprovalRequest) -> Approval:
         """Let the run wait for a person; while it waits nothing is held for the call."""
-        question = Question(id=secrets.token_urlsafe(9), action=request.action, shown=str(request))
+        question = RunQuestion(id=secrets.token_urlsafe(9), action=request.action, shown=str(request))
         live.answer = asyncio.get_running_loop().create_future()
         self._change(live.record.id, state="waiting", question=question)
         self._places.leave()  # another run may go on meanwhile

@@ -106,7 +106,7 @@ def require_caps(store: LedgerStore, keys: Keys) -> None:
                 store.set_cap(cap, "tape serve", "as the file of keys says")
 
 
-async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> Stopped:
+async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> ServerStop:
     """Serve until SIGTERM or Ctrl-C; then let runs end, or park them, before the last connection closes.
 
     Raises:
@@ -152,11 +152,11 @@ async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> Stopped:
             parked = await runs.stop(options.grace, signals.urged)
             server.should_exit = True
             await serving
-            return Stopped(parked, signals.interrupted)
+            return ServerStop(parked, signals.interrupted)
 
 
 @dataclass(frozen=True)
-class Stopped:
+class ServerStop:
     """How a server has ended.
 
     Attributes:

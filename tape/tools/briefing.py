@@ -12,7 +12,7 @@ from tape.plan.program import Program
 from tape.plan.reader import read
 from tape.plan.shown import stub
 from tape.plan.vocabulary import Vocabulary
-from tape.tools.history import HISTORY_TOKENS, History, Turn
+from tape.tools.history import HISTORY_TOKENS, History, HistoryTurn
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Briefing:
         return Briefing(self.instructions, self.examples, history, history.shown(count, most))
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[HistoryTurn, ...]:
         """The turns before."""
         return () if self.history is None else self.history.turns
 

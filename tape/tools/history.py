@@ -21,7 +21,7 @@ HISTORY_TOKENS = 1_500
 """Of a prompt that earlier turns take at most, by default."""
 
 
-class Line(BaseModel):
+class HistoryLine(BaseModel):
     """A call of an earlier turn.
 
     Attributes:
@@ -36,7 +36,7 @@ class Line(BaseModel):
     failure: str = ""
 
 
-class Turn(BaseModel):
+class HistoryTurn(BaseModel):
     """A task and what was done for it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Turn(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     task: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[HistoryLine, ...] = ()
     answer: Any = None
     end_state: str = ""
 
@@ -93,11 +93,11 @@ class History(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     version: Literal[1] = 1
     tools: dict[str, str]
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[HistoryTurn, ...] = ()
     digest: str = ""
 
     @classmethod
-    def of(cls, tools: Mapping[str, str], turns: Sequence[Turn]) -> History:
+    def of(cls, tools: Mapping[str, str], turns: Sequence[HistoryTurn]) -> History:
         """A history of these turns."""
         made = cls(tools=dict(tools), turns=tuple(turns))
         return made.model_copy(update={"digest": made._digest()})
@@ -161,15 +161,17 @@ class History(BaseModel):
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def turn_of(task: str, done: Sequence[Done], answer: Any, end_state: str) -> Turn:
+def turn_of(task: str, done: Sequence[Done], answer: Any, end_state: str) -> HistoryTurn:
     """What was done for a task, without keys."""
-    lines = []
+    lines: list[HistoryLine] = []
     for step in done:
         if not step.noted:
             result = "" if step.failure else literal(step.result, LONGEST_RESULT)
-            lines.append(Line(text=step.text, result=result, failure=comment(step.failure) if step.failure else ""))
-    turn = Turn(task=task, lines=tuple(lines), answer=answer, end_state=end_state)
-    return Turn.model_validate(storable(redacted(turn.model_dump(mode="json"))))
+            lines.append(
+                HistoryLine(text=step.text, result=result, failure=comment(step.failure) if step.failure else "")
+            )
+    turn = HistoryTurn(task=task, lines=tuple(lines), answer=answer, end_state=end_state)
+    return HistoryTurn.model_validate(storable(redacted(turn.model_dump(mode="json"))))
 
 
 def _joined(shown: Sequence[str], left_out: int) -> str:
@@ -179,5 +181,5 @@ def _joined(shown: Sequence[str], left_out: int) -> str:
     return "\n\n".join([head, *shown])
 
 
-def _shown(line: Line) -> str:
+def _shown(line: HistoryLine) -> str:
     return f"{line.text}  # failed: {line.failure}" if line.failure else f"{line.text}  # -> {line.result}"

@@ -31,7 +31,7 @@ class ToolDecorator(Protocol):
     def __call__(self, function: Callable[Concatenate[ToolContext[D], P], Any], /) -> Tool[D]: ...
 
     @overload
-    def __call__(self, function: Callable[..., Any], /) -> Tool: ...
+    def __call__(self, function: Callable[..., Any], /) -> Tool[object]: ...
 
 
 def make_tool(
@@ -123,7 +123,7 @@ def tool(function: Callable[Concatenate[ToolContext[D], P], Any], /) -> Tool[D]:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[..., Any], /) -> Tool[object]: ...
 
 
 @overload

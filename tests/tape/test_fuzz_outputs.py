@@ -30,7 +30,7 @@ from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from envs.web_qa import prompts as web_prompts
 from tape.errors import InvalidOutputError
 from tape.lm.base import Constraint, Forced, JsonSchema, OneOf, Regex
-from tape.lm.hosted import anthropic_wire, openai_wire
+from tape.lm.hosted import wires
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import json_object, retry_after
 from tape.methods.sdp.chat_prompts import PredicatePrompts
@@ -202,7 +202,7 @@ def _http(text: str, rng: random.Random) -> str:
     loaded = json_object(body)
     if loaded is None:
         return "http: no object"
-    for reply in (openai_wire._reply(4, loaded), anthropic_wire._reply(loaded)):
+    for reply in (wires._openai_reply(4, loaded), wires._anthropic_reply(loaded)):
         assert reply is None or all(isinstance(sample.text, str) for sample in reply.samples)
     return "http: read"
 

@@ -36,7 +36,7 @@ PUBLIC: Mapping[str, Page] = {
             "tape",
             "TapeAgent TapeAllStepAgent TapeConfig Ablations Planned EpisodeResult ReactAgent ReflexionAgent"
             " PlanAndActAgent PlanAndActReplanAgent OpenLoopAgent BestOfNReactAgent BestOfNPlanAndActAgent"
-            " Approval ApprovalRequest",
+            " Approval ApprovalRequest FallbackModel",
         ),
     ),
     "methods": Page(
@@ -90,7 +90,8 @@ PUBLIC: Mapping[str, Page] = {
         _of("tape", "tool Tool ToolEnvironment mcp_tools")
         | _of(
             "tape.tools",
-            "Toolbox FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError ToolWarning",
+            "Toolbox ToolContext FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError"
+            " ToolWarning",
         )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")
         | _of(

@@ -9,6 +9,7 @@ from typing import Any
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Grammar, Message, OneOf, Request
+from tape.plan.grammar import gbnf
 from tape.plan.open import Open, key_of, result, with_references
 from tape.plan.program import Program
 from tape.plan.prompt import Done, ask_program
@@ -82,7 +83,7 @@ class ProgramFormat(ToolFormat):
         words = self._domain.words(remaining)
         last = LAST.format("answer(...)") if answer else ""
         prompt = self._prompt(words, done, remaining, last)
-        constraint = Grammar(words.grammar, required=False)
+        constraint = Grammar(gbnf(words), required=False)
         return Request(prompt, PROGRAM_TOKENS, constraint=constraint, role="plan")
 
     def _prompt(

@@ -83,5 +83,5 @@ def agent(
             return program
         return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
-    given = {"tools": TOOLS, "deps_type": Office, "answer": Orders} | options
+    given: dict[str, Any] = {"tools": TOOLS, "deps_type": Office, "answer": Orders} | options
     return TapeAgent(ScriptedLM(reply), **given)

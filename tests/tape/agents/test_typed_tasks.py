@@ -32,12 +32,12 @@ def test_types_follow_from_tools_deps_and_answer() -> None:
     assert_type(result, EpisodeResult[Orders | None])
     assert_type(agent.run(ToolEnvironment("Double 2.", [double], answer=int)), EpisodeResult[int | None])
     other = ReactAgent(ScriptedLM(["answer(n=1)"]), tools=[double])
-    assert_type(other.run("Double 2.", budget="3 steps").answer, Any)
+    assert_type(other.run("Double 2.", budget="3 steps").answer, Any | None)
 
 
 def wrong() -> None:
     """Programs that a type checker refuses; they are not run."""
-    TapeAgent(ScriptedLM([""]), tools=[spoken], deps_type=Office)  # type: ignore[arg-type]
+    TapeAgent(ScriptedLM([""]), tools=[spoken], deps_type=Office)  # type: ignore[misc]
     agent = TapeAgent(ScriptedLM([""]), tools=[orders], deps_type=Office, answer=Orders)
     agent.run("How many?", deps="ann")  # type: ignore[call-overload]
     agent.run("How many?", depth=Office())  # type: ignore[call-overload]
