@@ -183,6 +183,6 @@ class WebFormat(ProgramFormat):
     def __init__(self, domain: ToolDomain) -> None:
         super().__init__(domain, (), longest=LONGEST_SHOWN)
 
-    def _done(self, state: ToolState) -> list[Done]:
+    def done(self, state: ToolState) -> list[Done]:
         notes = [Done(f"note: {state.note}", noted=True)] if state.note else []
         return [Done(f"{FORMS} {DATA}\n\n{shown(gathered(state))}", noted=True), *notes]
