@@ -25,7 +25,7 @@ needs_extension = pytest.mark.skipif(not AVAILABLE, reason="the extension was no
     ("first", "count"),
     [
         *((block * 60, 60) for block in range(4)),
-        pytest.param(1000, 200, marks=pytest.mark.slow),
+        pytest.param(600, 200, marks=pytest.mark.slow),
         pytest.param(100_000, 4000, marks=pytest.mark.soak),
     ],
 )
