@@ -184,5 +184,6 @@ class WebFormat(ProgramFormat):
         super().__init__(domain, (), longest=LONGEST_SHOWN)
 
     def done(self, state: ToolState) -> list[Done]:
+        """What was gathered, and what is said of it."""
         notes = [Done(f"note: {state.note}", noted=True)] if state.note else []
         return [Done(f"{FORMS} {DATA}\n\n{shown(gathered(state))}", noted=True), *notes]
