@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tape.agents.declared import require_declared_scores, require_plans_declared
 from tape.agents.final_answer import require_answers_taken
-from tape.agents.options import DepsT
+from tape.agents.options import DepsT, TaskTools
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.engine.verification import verifying_method
@@ -22,11 +22,8 @@ from tape.protocols.environment import require_environment
 from tape.protocols.method import method
 
 if TYPE_CHECKING:
-    from tape.agents.tasks import TaskMaker, TaskTools
+    from tape.agents.tasks import TaskMaker
     from tape.tools.tool import Tool
-
-TOLD = ("instructions", "examples", "answer_check", "answer_tries", "history_tokens")
-"""The options of :class:`tape.agents.tasks.TaskTools`."""
 
 
 class AgentBase(Generic[DepsT, AnswerT]):
@@ -53,7 +50,7 @@ class AgentBase(Generic[DepsT, AnswerT]):
         answer: type[AnswerT] | None = None,
         **settings: Any,
     ) -> None:
-        told = {name: settings.pop(name) for name in TOLD if name in settings}
+        told = {name: settings.pop(name) for name in TaskTools.__annotations__ if name in settings}
         self.tasks: TaskMaker[DepsT, AnswerT] | None = None
         if tools is not None:
             from tape.agents.tasks import TaskMaker

@@ -22,6 +22,8 @@ from tape.trace import Event, TraceWriter
 
 if TYPE_CHECKING:
     from tape.agents.resume import OnUnfinished
+    from tape.tools.answer_rules import AnswerCheck
+    from tape.tools.context import Instructions
     from tape.tools.history import History
     from tape.tools.tool import Tool
 
@@ -94,6 +96,25 @@ class ApprovalOptions(TypedDict, total=False):
 
 class RunOptions(PlanOptions, ApprovalOptions, total=False):
     """What ``agent.run``, ``arun`` and ``stream`` take beside the environment."""
+
+
+class TaskTools(TypedDict, total=False):
+    """What an agent may be given for tasks in words beside its tools.
+
+    Attributes:
+        instructions: How to work: a text, or a plain or asynchronous function of a :class:`tape.tools.ToolContext`.
+        examples: Tasks and the programs that do them, with these tools; in the place of two of another subject.
+        answer_check: A plain or asynchronous function of the answer, or of the context and the answer: says why the
+            answer is sent back, or None where it will do.
+        answer_tries: Answers that may be given until one will do; 2 by default. Each is a request to the model.
+        history_tokens: Tokens of a prompt that earlier turns take at most.
+    """
+
+    instructions: Instructions
+    examples: Sequence[tuple[str, str]]
+    answer_check: AnswerCheck | None
+    answer_tries: int
+    history_tokens: int
 
 
 class TaskOptions(PlanOptions, Generic[DepsT], total=False):

@@ -43,7 +43,7 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
         prices: What the model costs, before any listed price: US dollars per million tokens of prompts and of
             completions, ``("0.15", "0.60")``, or a price file.
         tools: Tools for tasks in words, with ``deps_type``, ``answer`` and the options of
-            :class:`tape.agents.tasks.TaskTools`.
+            :class:`tape.agents.options.TaskTools`.
         deps_type: The type of ``deps``.
         answer: The type of an answer.
         settings: Fields of :class:`tape.TapeConfig`, and settings of a method that verifies paths, such as ``aec``.

@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Generic, TypeAlias, TypedDict, get_origin
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, get_origin
 
-from tape.agents.options import DepsT
+from tape.agents.options import DepsT, TaskTools
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel, Message, Request
 from tape.protocols import AnswerT
-from tape.tools.answer_rules import ANSWER_TRIES, AnswerCheck, AnswerRules
+from tape.tools.answer_rules import ANSWER_TRIES, AnswerRules
 from tape.tools.answers import AnswerType
 from tape.tools.briefing import Briefing, checked_examples, digests
-from tape.tools.context import DepsT_co, ToolContext, fits
+from tape.tools.context import Instructions, ToolContext, fits
 from tape.tools.domain import ToolDomain
 from tape.tools.environment import ToolEnvironment
 from tape.tools.history import HISTORY_TOKENS, History
 from tape.tools.tool import Tool
 from tape.tools.toolbox import Toolbox
 from tape.trace import StartedEvent
-
-Instructions: TypeAlias = str | Callable[[ToolContext[DepsT_co]], str | Awaitable[str]]
-"""How to work, in words, or a function of the run's context that says so."""
-
-
-class TaskTools(TypedDict, total=False):
-    """What an agent may be given for tasks in words beside its tools.
-
-    Attributes:
-        instructions: How to work: a text, or a plain or asynchronous function of a :class:`tape.tools.ToolContext`.
-        examples: Tasks and the programs that do them, with these tools; in the place of two of another subject.
-        answer_check: A plain or asynchronous function of the answer, or of the context and the answer: says why the
-            answer is sent back, or None where it will do.
-        answer_tries: Answers that may be given until one will do; 2 by default. Each is a request to the model.
-        history_tokens: Tokens of a prompt that earlier turns take at most.
-    """
-
-    instructions: Instructions
-    examples: Sequence[tuple[str, str]]
-    answer_check: AnswerCheck | None
-    answer_tries: int
-    history_tokens: int
 
 
 class TaskMaker(Generic[DepsT, AnswerT]):

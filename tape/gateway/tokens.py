@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from tape.errors import ConfigError
 from tape.reading import read_text
 
 SHORTEST_TOKEN = 16
+
+
+def holder_of(authorization: str, tokens: Mapping[str, str]) -> str | None:
+    """Who sends a header ``Authorization: Bearer ...``; None where nobody has the token.
+
+    Args:
+        authorization: The header.
+        tokens: By who has them.
+    """
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    given, holder = token.strip().encode("utf-8", "surrogatepass"), None
+    for name, expected in tokens.items():  # all of them, so that the time reveals nothing
+        if hmac.compare_digest(given, expected.encode()):
+            holder = name
+    return holder
 
 
 def weakness_of(token: str) -> str:

@@ -99,11 +99,13 @@ class Runs:
         """Read what is kept, and go on with what a stop has parked; returns how many runs that are."""
         for record in self._folder.all():
             self._records[record.id] = record
-        open_runs = [record for record in self._records.values() if record.state not in (*FINAL, "unknown")]
-        for record in open_runs:
+        going_on = 0
+        for record in [item for item in self._records.values() if item.state not in (*FINAL, "unknown")]:
+            self._change(record.id, state="parked", question=None)  # a server that was killed has not said so
             if record.agent in self.agents and record.key in self.keys.all:
-                self._play(record)
-        return len(open_runs)
+                self._play(self._records[record.id])
+                going_on += 1
+        return going_on
 
     async def stop(self, grace: float, urged: asyncio.Future[None] | None = None) -> int:
         """Let runs end for some seconds, or until it is urged, then park the others; returns how many are parked."""
@@ -288,7 +290,8 @@ class Runs:
                 self._end(id, await self._run(live))
         except asyncio.CancelledError:
             cancelled = self._records[id].state == "cancelled"
-            self._change(id, state="cancelled" if cancelled else "parked", ended=time.time() if cancelled else 0.0)
+            ended = time.time() if cancelled else 0.0
+            self._change(id, state="cancelled" if cancelled else "parked", question=None, ended=ended)
         except UnfinishedCallError as error:
             self._change(id, state="unknown", detail=str(error))
         except TapeError as error:

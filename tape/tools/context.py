@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, get_args, get_origin
 
 from typing_extensions import TypeVar
 
@@ -64,6 +64,10 @@ class ToolContext(Generic[DepsT_co]):
     step: int = 1
     attempt: int = 1
     ask_approval: AskApproval = nobody_is_asked
+
+
+Instructions: TypeAlias = str | Callable[[ToolContext[DepsT_co]], str | Awaitable[str]]
+"""How to work, in words, or a function of the run's context that says so."""
 
 
 def is_context(hint: Any) -> bool:

@@ -18,7 +18,7 @@ from tape.budget import Budget, open_store  # noqa: E402
 from tape.serve.app import MOST_BODY_BYTES, Routes  # noqa: E402
 from tape.serve.deps import Deps  # noqa: E402
 from tape.serve.keys import Key, Keys  # noqa: E402
-from tape.serve.records import RunFolder  # noqa: E402
+from tape.serve.records import RunFolder, RunRecord, new_id  # noqa: E402
 from tape.serve.runs import Runs  # noqa: E402
 from tape.serve.setup import require_caps  # noqa: E402
 from tests.tape.serve import shop  # noqa: E402
@@ -296,6 +296,20 @@ def test_a_parked_run_goes_on_with_the_next_server_and_does_nothing_twice(tmp_pa
     asyncio.run(second(id))
     asyncio.run(third(id))
     assert len(shop.bought) == 1
+
+
+def test_a_run_of_an_agent_that_is_gone_stays_parked_and_is_not_counted(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "runs")
+    killed = RunRecord(id=new_id(), key="ann", agent="gone", task="Say a.", state="running")
+    folder.write(killed)
+
+    async def started() -> None:
+        server = Server(tmp_path)
+        assert server.runs.start() == 0
+        assert server.runs._records[killed.id].state == "parked", "a server that was killed has not said so"
+        server.store.close()
+
+    asyncio.run(started())
 
 
 @played
