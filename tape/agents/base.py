@@ -33,7 +33,7 @@ from tape.agents.record import TraceRecord, left_of
 from tape.agents.resume import Resumption
 from tape.agents.stream import EpisodeStream
 from tape.approval import Approver, asked_by_caller
-from tape.budget import Budget, BudgetLike, Ledger
+from tape.budget import Budget, BudgetLike, Ledger, StorePayer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.context import RoleContext
@@ -281,6 +281,8 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         deadline, model = Deadline(caps.get(WALL)), for_run(model or self.model)
         if resumption is not None:
             caps, model, deadline = resumption.record.caps, resumption.model(model), resumption.deadline()
+        if resumption is not None:
+            payer = resumption.payer(payer)
         ledger = Ledger(caps.without(WALL), parent, payer=payer)
         writer = trace if isinstance(trace, TraceWriter) else TraceWriter(self.name, trace)
         lm = AccountedLM(model, ledger, writer, deadline)
@@ -294,7 +296,7 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         stop_listening = listen(writer, listener or line)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         episode.approver = asked if resumption is None else resumption.asks(asked)
-        run = _name_of(env, resumption)
+        run = _name_of(env, resumption, options)
         env.played_in(surroundings(episode, run))
         if env.copies is not None:
             episode.dry_run = env.copies.begin(ledger if config.world_model == "copy" else None)
@@ -330,11 +332,11 @@ class Agent(AgentBase[DepsT, AnswerT], ABC):
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
 
 
-def _name_of(env: Environment, resumption: Resumption | None) -> str:
+def _name_of(env: Environment, resumption: Resumption | None, options: Options) -> str:
     """The run's own name, where what it does for good has keys; it stays over resumptions."""
     if resumption is not None:
         return resumption.record.started.run
-    return uuid4().hex if env.names_effects else ""
+    return options.run or (uuid4().hex if env.names_effects or isinstance(options.payer, StorePayer) else "")
 
 
 def _require_own_loop(env: Environment) -> None:

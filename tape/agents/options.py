@@ -65,6 +65,8 @@ class PlanOptions(TypedDict, total=False):
         max_turns: A cap on requests to the model, beside those of the budget.
         max_seconds: A cap on real time.
         caller: The call of another agent that this run is made for, as its trace says.
+        run: The run's own name. Begun again with this name and a payer of the same scope, by another worker too, it
+            makes no effect twice (docs/reference/effects.md).
     """
 
     budget: BudgetLike
@@ -78,6 +80,7 @@ class PlanOptions(TypedDict, total=False):
     max_turns: int
     max_seconds: float
     caller: str
+    run: str
 
 
 class ApprovalOptions(TypedDict, total=False):
@@ -178,6 +181,7 @@ class Options(NamedTuple):
     max_turns: int | None = None
     max_seconds: float | None = None
     caller: str = ""
+    run: str = ""
 
     def caps(self) -> Budget:
         """The caps that are given.

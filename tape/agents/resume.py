@@ -12,10 +12,11 @@ from io import FileIO
 from typing import Any, Literal, get_args
 
 from tape.agents.at_once import PURPOSE as AHEAD
+from tape.agents.paid_before import PaidBefore
 from tape.agents.record import TraceRecord
 from tape.agents.recorded import ContinuedLM, Decisions, NotRecordedError
 from tape.approval import ApprovalRequest, Approve, Approver, Verdict, When, verdict_of
-from tape.budget import Budget, Reservation, Resources, in_units, unknown
+from tape.budget import Budget, Payer, Reservation, Resources, StorePayer, in_units, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.episode import Episode
@@ -68,6 +69,7 @@ class Resumption:
         self._asked = Decisions(record.events).any
         self._approver: Approver | None = None
         self._episode: Episode | None = None
+        self._paid: PaidBefore | None = None
         self.trace = ContinuedTrace(held, record.path, record.events, self._reached)
 
     def _require_raised(self, budget: Budget) -> None:
@@ -137,7 +139,7 @@ class Resumption:
         under_way = {kind: max(0, (total[kind] or 0) - (used[kind] or 0)) for kind in total}
         booked = Resources({kind: count for kind, count in under_way.items() if count})
         call = self.record.unfinished if place == self.record.kept else None
-        if call is not None and self._decision == "retry":
+        if call is not None and self._decision == "retry" and not call.key:
             booked = booked + episode.env.domain.cost(episode.state, call.action)
         event = ResumedEvent(
             ended=self.record.ended,
@@ -148,9 +150,13 @@ class Resumption:
             unfinished="" if call is None else call.action,
             decision="" if call is None else self._decision,
         )
+        if self._paid is not None:
+            self._paid.pay_open()
         reservation = self._capped(event)
         self.trace.go_on([event, LedgerEvent(what="settle", purpose=PURPOSE, amounts=dict(booked))])
         reservation.settle(unknown(booked))
+        if self._paid is not None:
+            self._paid.is_new = True
         episode.approver = self._approver
 
     def _capped(self, event: ResumedEvent) -> Reservation:
@@ -189,6 +195,13 @@ class Resumption:
                 "the version of tape are not those of the trace"
             )
 
+    def payer(self, payer: Payer | None) -> Payer | None:
+        """The payer, which is not asked anew for what is played again where it remembers."""
+        if isinstance(payer, StorePayer):
+            self._paid = PaidBefore(payer)
+            return self._paid
+        return payer
+
     def model(self, model: LanguageModel) -> LanguageModel:
         """A model that gives the recorded answers before it is asked."""
         return _ResumedLM(model, self)
@@ -226,7 +239,7 @@ def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Litera
         return ""
     if isinstance(on_unfinished, Mapping) and call.action in on_unfinished:
         return "assume_done"
-    if call.pure:
+    if call.pure or call.key:  # of what is claimed the store knows whether it was done
         return "retry"
     if on_unfinished == "ask" or isinstance(on_unfinished, Mapping):
         raise UnfinishedCallError(

@@ -7,6 +7,7 @@
 ``spread.py``        amounts that are not known in advance
 ``deadline.py``      a cap on real time
 ``contract.py``      what a store promises: requests, holds, answers
+``claims.py``        that a call that changes something is made once
 ``accounts.py``      what accounts, amounts and words may be
 ``balances.py``      the caps of accounts, and what has become of them
 ``periods.py``       for what time a cap is
@@ -22,6 +23,7 @@ from tape.budget.accounts import Labels
 from tape.budget.amounts import Broken, Limit, Payer, unknown
 from tape.budget.balances import Balance, Cap
 from tape.budget.caps import Budget, BudgetLike
+from tape.budget.claims import Claim, Claimed, ClaimRecord
 from tape.budget.contract import Ended, Held, HoldRequest, LedgerStore, Refused
 from tape.budget.ledger import Earmark, Ledger
 from tape.budget.payer import StorePayer
@@ -62,6 +64,9 @@ __all__ = [
     "Budget",
     "BudgetLike",
     "Cap",
+    "Claim",
+    "ClaimRecord",
+    "Claimed",
     "Earmark",
     "Ended",
     "Held",

@@ -36,6 +36,7 @@ from tape.budget.accounts import (
     require_text,
 )
 from tape.budget.balances import Balance, Cap
+from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord
 from tape.budget.periods import TOTAL, Period
 from tape.budget.resources import in_units
 from tape.budget.rules import Pause, Paused, Rule, Wanted, Warned, deliver
@@ -252,6 +253,45 @@ class LedgerStore(ABC):
         Raises:
             LedgerError: There is no such hold, or the store cannot be reached.
         """
+
+    @abstractmethod
+    def claim(self, request: HoldRequest, claim: Claim) -> Claimed | Refused | Paused:
+        """Claim an effect and set its worst case aside, both or neither (:mod:`tape.budget.claims`).
+
+        Nothing is set aside where the effect is done or unknown, or another worker is at it; what one has set aside
+        whose lease is over stays set aside for who takes it.
+
+        Raises:
+            LedgerError: The key or the id belongs to another scope, or the store cannot be reached.
+        """
+
+    @abstractmethod
+    def finish(
+        self, key: str, attempt: int, end: ClaimEnd, amounts: Mapping[str, int | None], outcome: str = ""
+    ) -> Claimed:
+        """End a claim and its hold, both or neither, at what was used; an unknown end is booked at its worst case.
+
+        What is done is done, whoever says so: also after another worker has taken it, or its end was unknown. That it
+        was not made counts from the worker alone that has it now.
+
+        Returns:
+            The claim as it stands then.
+
+        Raises:
+            LedgerError: There is no such claim, or the store cannot be reached.
+        """
+
+    @abstractmethod
+    def decide(self, key: str, who: str, why: str, *, done: bool, outcome: str = "") -> None:
+        """Say by hand what became of an unknown effect; one that was not made costs nothing, and may be made.
+
+        Raises:
+            LedgerError: There is no such claim, or it is not unknown.
+        """
+
+    @abstractmethod
+    def claims(self, scope: str = "", most: int = 100) -> Sequence[ClaimRecord]:
+        """The latest claims of a scope and all below it, the latest first."""
 
     @abstractmethod
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:

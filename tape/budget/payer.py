@@ -17,6 +17,7 @@ from tape.budget.accounts import MOST, PART, Labels, accounts_of, concerns, is_p
 from tape.budget.amounts import Payer
 from tape.budget.balances import Balance
 from tape.budget.caps import Budget
+from tape.budget.claims import LEASE, Claim, Claimed, ClaimEnd, Effect, claimed_now
 from tape.budget.contract import Held, HoldRequest, LedgerStore, Refused
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources, in_units
@@ -57,9 +58,31 @@ def calling(name: str, arguments: str = "", *, counts: bool = True) -> Iterator[
 
 @dataclass(frozen=True)
 class StoreHold:
-    """What a payer has set aside: the id of the hold."""
+    """What a payer has set aside: the id of the hold, and the effect that it is for; one that is done needs no hold."""
 
     id: str
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True)
+class _End:
+    """An end that the store has not taken yet: what was used, or None for a call that was not made."""
+
+    hold: StoreHold
+    amounts: dict[str, int | None] | None
+
+    def tell(self, store: LedgerStore) -> None:
+        """End the hold, and the claim that it is for."""
+        id, effect = self.hold.id, self.hold.effect
+        if effect is not None and effect.claimed is not None:
+            ending: tuple[ClaimEnd, str] = ("failed", "")
+            end, outcome = ending if self.amounts is None or effect.end is None else effect.end
+            claim = store.finish(effect.key, effect.claimed.attempt, end, self.amounts or {}, outcome)
+            assert claim.key == effect.key, (claim, effect)
+            return
+        ended = store.void(id) if self.amounts is None else store.settle(id, self.amounts)
+        assert ended.id == id, (ended, id)
+        assert ended.state != "held", ended
 
 
 class StorePayer(Payer):
@@ -73,6 +96,7 @@ class StorePayer(Payer):
         labels: What else it is for.
         seconds: After how long an unanswered hold ends.
         patient: A call waits where a rule says so; not where others could not end meanwhile.
+        lease: Seconds of a claim of an effect, after which another worker may take it (:mod:`tape.budget.claims`).
 
     Raises:
         ConfigError: The scope or a label is malformed.
@@ -97,13 +121,14 @@ class StorePayer(Payer):
         *,
         seconds: int = 3600,
         patient: bool = True,
+        lease: int = LEASE,
     ) -> None:
         accounts_of(scope, labels or {})
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
-        self._seconds, self._patient = seconds, patient
-        self._due: deque[tuple[str, dict[str, int | None] | None]] = deque()
-        """Ends of holds that the store has not taken yet: amounts, or None for a call that was not made."""
-        self._undo: deque[HoldRequest] = deque()
+        self._seconds, self._patient, self._lease = seconds, patient, lease
+        self._due: deque[_End] = deque()
+        self._worker = uuid.uuid4().hex
+        self._undo: deque[tuple[HoldRequest, Claim | None]] = deque()
         """Requests that may be held, though they were not answered."""
         self._rule: tuple[float, Rule | None] | None = None
         self._breaker = _Breaker()
@@ -140,17 +165,24 @@ class StorePayer(Payer):
             self.store.pause(self.scope, "breaker", why)
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
         request = HoldRequest(uuid.uuid4().hex, self.scope, amounts, self.labels, name, self._seconds)
-        return self._held(request, given_up or self._closed)
+        return self._held(request, given_up or self._closed, claimed_now())
 
-    def _held(self, request: HoldRequest, given_up: threading.Event) -> StoreHold:
+    def _held(self, request: HoldRequest, given_up: threading.Event, effect: Effect | None = None) -> StoreHold:
         """Ask until it is held, or refused for good."""
         begun, pause = time.monotonic(), PAUSE
+        claim = None
+        if effect is not None:
+            claim = Claim(effect.key, self._worker, max(effect.lease, self._lease), effect.again)
         while True:
             try:
-                held = self.store.reserve(request)
+                held = self.store.reserve(request) if claim is None else self.store.claim(request, claim)
             except BaseException:  # an interrupt too: it may be held all the same
-                self._undo.append(request)
+                self._undo.append((request, claim))
                 raise
+            if isinstance(held, Claimed):
+                assert effect is not None, "who claims has an effect"
+                effect.claimed = held
+                return StoreHold(request.id if held.mine else "", effect)
             assert isinstance(held, Held) or concerns(held.account, self.scope), (held, request)
             if isinstance(held, Refused) and held.cap_needed is None:
                 raise UnknownCostError(
@@ -213,30 +245,37 @@ class StorePayer(Payer):
 
     def release(self, reservation: StoreHold) -> None:
         """Give back what was not spent; see :meth:`settle`."""
-        self._due.append((reservation.id, None))
+        self._due.extend([_End(reservation, None)] if reservation.id else [])
         self._end_due()
 
     def settle_later(self, reservation: StoreHold, actual: Resources) -> None:
-        """Book at the next call of this payer; takes no lock, so that a finalizer may do it."""
+        """Book at the next call of this payer; takes no lock, so that a finalizer may do it.
+
+        An effect whose end is not known stays claimed, and its worst case held, until its lease is over.
+        """
         counts = {kind: actual[kind] for kind in actual}
         assert all(n is None or n >= 0 for n in counts.values()), counts
-        self._due.append((reservation.id, {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}))
+        if reservation.id and (reservation.effect is None or reservation.effect.end is not None):
+            taken = {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}
+            self._due.append(_End(reservation, taken))
 
     def _end_due(self) -> None:
         """End what is due; what cannot be ended now stays due, and what never can is logged and passed over."""
         while self._undo:
             with suppress(IndexError):  # another thread has taken it
-                request = self._undo.popleft()
+                request, claim = self._undo.popleft()
                 assert request.scope == self.scope, request
                 try:
                     # Asked again it is known for sure: a first message that is late finds it ended.
-                    held = self.store.reserve(request)
+                    held = self.store.reserve(request) if claim is None else self.store.claim(request, claim)
                     if isinstance(held, Held):
                         self.store.void(request.id)
+                    elif isinstance(held, Claimed) and held.state == "claimed":
+                        self.store.finish(held.key, held.attempt, "failed", {})
                 except _NEVER as error:
                     logger.error("hold %s of %s cannot be given back: %s", request.id, request.scope, error)
                 except BaseException as error:
-                    self._undo.appendleft(request)
+                    self._undo.appendleft((request, claim))
                     if not isinstance(error, LedgerError):
                         raise
                     break  # what has been spent is to be booked in any case
@@ -244,24 +283,22 @@ class StorePayer(Payer):
                     assert not isinstance(held, Held) or held.id == request.id, (held, request)
         while self._due:
             with suppress(IndexError):
-                id, amounts = self._due.popleft()
+                end = self._due.popleft()
+                id = end.hold.id
                 try:
-                    ended = self.store.void(id) if amounts is None else self.store.settle(id, amounts)
+                    end.tell(self.store)
                 except _NEVER as error:  # a person finds the hold, which stays as it is
-                    took = "nothing" if amounts is None else dict(amounts)
+                    took = "nothing" if end.amounts is None else end.amounts
                     logger.error(
                         "what the call of hold %s of %s took (%s, in counts) can never be booked: %s; end it by hand, "
                         "by `tape ledger settle %s AMOUNTS`", id, self.scope, took, error, id,
                     )  # fmt: skip
                 except BaseException as error:
-                    self._due.appendleft((id, amounts))
+                    self._due.appendleft(end)
                     if not isinstance(error, LedgerError):
                         raise
                     logger.warning("what the call of hold %s took is not booked yet: %s", id, error)
                     return
-                else:
-                    assert ended.id == id, (ended, id)
-                    assert ended.state != "held", ended
 
     def left(self) -> Budget:
         """What can be held now of each resource that is capped: a budget under which an agent can plan."""
@@ -304,7 +341,7 @@ class StorePayer(Payer):
         id, given = uuid.uuid4().hex, {kind: amounts[kind] for kind in amounts}
         scope = f"{self.scope}/{PART}{id[:16]}"
         hold = self._held(HoldRequest(id, self.scope, given, self.labels, "a part", seconds, part=scope), self._closed)
-        payer = StorePayer(self.store, scope, seconds=self._seconds, patient=self._patient)
+        payer = StorePayer(self.store, scope, seconds=self._seconds, patient=self._patient, lease=self._lease)
         try:
             yield payer
         except GeneratorExit:  # perhaps the garbage collector's: no lock may be waited for

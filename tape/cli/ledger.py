@@ -98,8 +98,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
+    claims = commands.add_parser("claims", help="the latest effects of a scope, and what became of them")
+    claims.add_argument("scope", nargs="?", default="")
+    claims.add_argument("--most", type=whole(1, 10**6), default=100)
+    decide = commands.add_parser(
+        "decide",
+        help="say what became of an unknown effect: tape ledger decide KEY done '\"sent\"' --why 'looked it up'",
+    )
+    decide.add_argument("key")
+    decide.add_argument("end", choices=("done", "not-done"))
+    decide.add_argument("result", nargs="?", default="", help="what the call returned, in JSON, where it was done")
+    decide.add_argument("--why", type=_words, default="", help="kept beside the change")
     commands.add_parser("check", help="compute every sum again from the holds")
-    for item in (cap, add, reset, rule, pause, stop, resume):
+    for item in (cap, add, reset, rule, pause, stop, resume, decide):
         item.add_argument(
             "--who", type=_words, default="", metavar="NAME", help="who makes the change (default: the user)"
         )
@@ -241,6 +252,21 @@ def _settle(store: LedgerStore, args: argparse.Namespace) -> int:
     return 0
 
 
+def _claims(store: LedgerStore, args: argparse.Namespace) -> int:
+    for claim in store.claims(args.scope, args.most):
+        attempt = f", attempt {claim.attempt}" if claim.attempt > 1 else ""
+        print(f"{claim.key} {claim.scope} {claim.name or '-'}: {claim.state}{attempt}")
+    return 0
+
+
+def _decide(store: LedgerStore, args: argparse.Namespace) -> int:
+    from tape.budget.claims import decided
+
+    store.decide(args.key, _who(args), args.why, done=args.end == "done", outcome=decided(args.result))
+    print(f"the effect {args.key} is {args.end.replace('-', ' ')}")
+    return 0
+
+
 def _check(store: LedgerStore, _: argparse.Namespace) -> int:
     wrong = store.check()
     for line in wrong:
@@ -270,6 +296,8 @@ _DO = {
     "resume": _pause,
     "notes": _notes,
     "settle": _settle,
+    "claims": _claims,
+    "decide": _decide,
     "check": _check,
     "export": _export,
 }

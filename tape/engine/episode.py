@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 from tape.approval import DECISIONS, SECOND, Approval, Approver, request_of
 from tape.approval.forbid import REFUSED_BEFORE, forbidden
 from tape.budget import Ledger, Resources, kind_of, unknown
+from tape.budget.claims import Effect
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.context import RoleContext
+from tape.engine.effects import ended, made_before, reserved
 from tape.engine.in_turn import InTurn
 from tape.engine.project import LmProjector
 from tape.engine.settings import TapeConfig
@@ -273,15 +275,16 @@ class Episode:
         self.deadline.require()
         await self.approve(action, rest)
         worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
+        effect = self.env.effect(action)
         try:
-            reservation = self.at_once.turn(action) or self.ledger.reserve(worst)
+            reservation = self.at_once.turn(action) or await reserved(self.ledger, action, effect, worst)
         except BudgetExceededError as error:
             error.wanted_for(action)
             raise
         try:
             self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
             self.at_once.begin(action, rest)
-            observation, cost = await self._act(action)
+            observation, cost = await self._act(action, effect)
         except BaseException:
             # The cost of a failed or cancelled step is unknown, so its whole worst case is charged.
             reservation.settle(unknown(worst))
@@ -309,12 +312,15 @@ class Episode:
             return domain.choices.without(self.state, left_out)
         return self.state
 
-    async def _act(self, action: Action) -> tuple[Observation, Resources]:
+    async def _act(self, action: Action, effect: Effect | None) -> tuple[Observation, Resources]:
         """Let the environment act; an action on the world outside is recorded before and after."""
         env, known, step = self.env, None, self.result.steps
         if env.records:
-            self.trace.write(CallBegunEvent(step=step, action=action, pure=env.is_pure(action)))
+            key = "" if effect is None or effect.claimed is None else effect.key
+            self.trace.write(CallBegunEvent(step=step, action=action, pure=env.is_pure(action), key=key))
             known = self.known_outcome(action)
+            if known is None:
+                known = await made_before(env, action, effect)
             await self.trace.turn()
         with environment_faults(f"step({action!r}) failed"):
             observation, cost = await (env.astep(action) if known is None else env.restore(action, known))
@@ -322,6 +328,7 @@ class Episode:
                 raise TypeError(f"the cost must be Resources, not {cost!r}")
         if env.records:
             self.trace.write(CallEndedEvent(step=step, action=action, outcome=dict(env.outcome())))
+            ended(effect, env.outcome())
         return observation, cost
 
     def end_if_solved(self) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tape.budget import Budget, Cap, Limit, Paused, Refused, Resources
 from tape.budget.accounts import accounts_of, named
 from tape.budget.resources import exceeded, in_units
-from tape.budget.stores.books import Books
+from tape.budget.stores.claims import ClaimBooks
 from tape.budget.stores.windows import Hold, Record
 from tape.errors import TapeError, UnknownCostError
 from tape.guard.left import ScopeReading
@@ -65,7 +65,7 @@ class GatewayCaps(NamedTuple):
         return (self.run, self.clients.get(account, Budget()), self.session)[len(below)]
 
 
-class GatewayBooks(Books):
+class GatewayBooks(ClaimBooks):
     """The books.
 
     Args:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic
 
 from tape.budget import Budget, Resources
+from tape.budget.claims import Effect
 from tape.budget.deadline import blocking
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
@@ -141,6 +142,19 @@ class Environment(ABC, Generic[AnswerT]):
     def is_pure(self, action: Action) -> bool:
         """Whether an action changes nothing, so that it may be done twice; asked where it :attr:`records`."""
         return False
+
+    def effect(self, action: Action) -> Effect | None:
+        """What an action does for good, to be claimed where a store pays; None where nothing has to be claimed."""
+        return None
+
+    async def happened(self, action: Action, attempt: int) -> Mapping[str, Any] | None:
+        """The outcome of an action that another worker may have done; None where it may be done, perhaps again.
+
+        Raises:
+            UnfinishedCallError: Nobody knows.
+        """
+        del action, attempt
+        return None
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop of its parts, such as sessions with servers; None: it can be played in any loop."""

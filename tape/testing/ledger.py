@@ -22,12 +22,13 @@ from tape.budget import (
     Warned,
 )
 from tape.errors import ConfigError
-from tape.testing.ledger_parts import BEGIN, PartConformance, request
+from tape.testing.ledger_claims import ClaimConformance
+from tape.testing.ledger_parts import BEGIN, request
 
 DAY, ROLLING = Period.parse("day@Europe/Berlin"), Period.parse("rolling:3600")
 
 
-class LedgerStoreConformance(PartConformance):
+class LedgerStoreConformance(ClaimConformance):
     """The suite, to inherit from: how a store is made, opened again and given the time is yours to say.
 
     Examples:

@@ -5,6 +5,7 @@ from tape.budget.prices import Answer, Fixed, PerUnit
 from tape.tools.context import ToolContext
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
+from tape.tools.happened import Happened
 from tape.tools.making import tool
 from tape.tools.mcp import mcp_tools
 from tape.tools.tool import FreeText, Tool
@@ -15,6 +16,7 @@ __all__ = [
     "Answer",
     "Fixed",
     "FreeText",
+    "Happened",
     "Likely",
     "PerUnit",
     "Tool",

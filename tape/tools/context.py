@@ -137,12 +137,16 @@ class Contexts:
         return ToolContext(
             self._deps,
             MappingProxyType(dict(around.left())),
-            effect_key(around.run, effect, self._times[effect]),
+            self.key(effect),
             around.run,
             1 + self._made,
             1 + self._failed[effect],
             around.ask,
         )
+
+    def key(self, effect: str) -> str:
+        """The key of what a call does for good, as often as it was done before."""
+        return effect_key(self.surroundings.run, effect, self._times[effect])
 
     def came(self, item: Tool, asked: str, *, failed: bool) -> None:
         """Note what came of a call: after a failure it may be tried again, and else done a second time."""

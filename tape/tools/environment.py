@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
 import traceback
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar, Unpack, overload
 
 from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
+from tape.budget.claims import Effect
 from tape.lm.base import Request
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
 from tape.protocols.parts import Copies, DryRuns
@@ -30,6 +30,7 @@ from tape.tools.copies.base import CopyableState, States, states_of
 from tape.tools.copies.dry_run import DryRun
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
+from tape.tools.happened import Effects, made_before
 from tape.tools.history import History, turn_of
 from tape.tools.options import PromptFormats, ToolEnvironmentOptions
 from tape.tools.prompts.common import UNREAD, ToolFormat
@@ -44,9 +45,6 @@ logger = logging.getLogger("tape.tools")
 
 LONGEST_TRACEBACK = 10_000
 """Characters."""
-
-UNSEEN = "done; its result was not seen"
-"""Stands for the result of a call that is taken for done."""
 
 M = TypeVar("M")
 
@@ -129,6 +127,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         self._prompt_formats = prompt_formats or {"chat": ProgramFormat}
         self._rules = AnswerRules(asked, judge, answer_check, answer_tries)
         self._contexts = Contexts(deps)
+        self._effects = Effects(self.domain, self.toolbox, self._contexts)
         require_deps(self.toolbox.all(), deps)
         self.names_effects = any(item.context for item in self.toolbox.all())
         self._state, self._seed = ToolState(), 0
@@ -246,7 +245,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         # The function may change what it is given; what is to be paid depends on what it was asked for.
         counted, known = item.filled(call, self._state.values(), whole=True), self._known
         begun = await self._at_once.take(call, asked)
-        made = _made_before(known) if known is not None else begun or await self._make(item, arguments, asked)
+        made = made_before(known) if known is not None else begun or await self._make(item, arguments, asked)
         text = (made.plain if isinstance(made.plain, str) else made.written) if item.reads else ""
         failure = made.failure
         if failure is None and item.reads and not text.strip():
@@ -307,6 +306,14 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
     def played_in(self, surroundings: Surroundings) -> None:
         """See :meth:`tape.protocols.Environment.played_in`."""
         self._contexts.surroundings = surroundings
+
+    def effect(self, action: Action) -> Effect | None:
+        """See :meth:`tape.protocols.Environment.effect`."""
+        return self._effects.of(self._state, action)
+
+    async def happened(self, action: Action, attempt: int) -> Mapping[str, Any] | None:
+        """See :meth:`tape.protocols.Environment.happened`."""
+        return await self._effects.happened(self._state, action, attempt)
 
     def history(self, end_state: str) -> History:
         """See :meth:`tape.protocols.Environment.history`."""
@@ -389,12 +396,3 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         layout = self.prompt_format(name)
         assert isinstance(layout, ToolFormat), f"the prompt format {name} asks for no answers"
         return layout
-
-
-def _made_before(outcome: Mapping[str, Any]) -> Made:
-    """A call as it was recorded; of a lost result a text says so."""
-    if "result" not in outcome:
-        return Made(UNSEEN, UNSEEN, json.dumps(UNSEEN))
-    plain = json.loads(outcome["result"])
-    hint, late = outcome.get("hint", ""), bool(outcome.get("late"))
-    return Made(plain, plain, outcome["result"], outcome["failure"], hint=hint, late=late)

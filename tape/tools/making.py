@@ -16,7 +16,8 @@ from tape.tools.errors import ToolError
 from tape.tools.tool import Declared, Thread, Tool, amounts, declared
 
 _AS_GIVEN = (
-    "variant", "quality", "reads", "destructive", "timeout", "thread", "gives", "dry_run", "operator",
+    "variant", "quality", "reads", "destructive", "timeout", "thread", "gives", "dry_run", "operator", "idempotent",
+    "outcome",
 )  # fmt: skip
 """Settings that a tool has as they are given; what else is named is an amount."""
 
@@ -144,6 +145,8 @@ def tool(
     dry_run: bool | Callable[..., Any] = False,
     key: str | Sequence[str] | None = None,
     operator: str = "",
+    idempotent: bool = False,
+    outcome: Callable[..., Any] | None = None,
     **fixed: Amount,
 ) -> ToolDecorator: ...
 
@@ -177,6 +180,11 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool
         key: The arguments that make two calls one effect, where it is not pure: with ``key="to"`` a mail in other words
             is the same mail. By default all but wordings (:meth:`~tape.tools.Tool.effect`).
         operator: The operator of programs, such as ``"*"``, that is a call of this tool of two parameters.
+        idempotent: Calls with the key of one effect (``ctx.key``) do it once, so one that may be under way is made
+            again.
+        outcome: A function of the context, and of those arguments that it names, that is asked after a worker has
+            ended amid a call: it returns ``Happened(result)``, or False where the call was not made and never will be;
+            None where it cannot tell.
         fixed: The fixed cost of a call in units; None for an unknown amount.
 
     Raises:

@@ -112,6 +112,8 @@ class Tool(Generic[DepsT_contra]):
         operator: The operator of programs that calls it, for instance ``*``; empty for none.
         context: The name of the parameter that gets a :class:`tape.tools.ToolContext`, if there is one.
         needs: The type of ``deps`` that it is declared with.
+        idempotent: Calls with the key of one effect do it once.
+        outcome: Says whether a call that may have been under way was made.
 
     Examples:
         >>> from tape import Tool, tool
@@ -148,6 +150,8 @@ class Tool(Generic[DepsT_contra]):
     operator: str = ""
     context: str | None = None
     needs: Any = None
+    idempotent: bool = False
+    outcome: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, as before it was a tool: outside of episodes, without a budget."""
@@ -166,13 +170,17 @@ class Tool(Generic[DepsT_contra]):
             raise ToolError(f"{self.name}: key= names {min(unknown)!r}, which is no parameter of it")
         if self.quality is not None and not 0 < self.quality <= 1:
             raise ToolError(f"{self.name}: the quality is a probability in (0, 1], got {self.quality}")
-        for setting in ("pure", "destructive"):
+        for setting in ("pure", "destructive", "idempotent"):
             if not isinstance(value := getattr(self, setting), bool):
                 raise ToolError(f"{self.name}: {setting} is True or False, got {value!r}")
         if self.pure and self.destructive:
             raise ToolError(
                 f"{self.name}: a pure tool changes nothing, so it cannot be destructive; declare one of them"
             )
+        if self.pure and (self.idempotent or self.outcome is not None):
+            raise ToolError(f"{self.name}: a pure tool changes nothing; leave out idempotent= and outcome=")
+        if self.outcome is not None and not callable(self.outcome):
+            raise ToolError(f"{self.name}: outcome= is a function of the context, not {self.outcome!r:.80}")
         self._require_time_and_place()
         self._require_state()
         try:

@@ -195,12 +195,14 @@ class CallBegunEvent(Event):
         step: Steps taken before it.
         action: The action.
         pure: It changes nothing, so it may be done twice.
+        key: Of the effect that was claimed for it; empty where none was.
     """
 
     type: ClassVar[str] = "call_begun"
     step: int
     action: str
     pure: bool
+    key: str = ""
 
 
 class CallEndedEvent(Event):

@@ -23,7 +23,7 @@ try:
 except ImportError:  # what needs it asks for it by name
     psycopg = None  # type: ignore[assignment]
 
-VERSION = 4
+VERSION = 5
 """Of the tables and functions that this program knows."""
 MOST = 64
 """Requests of a batch."""
@@ -31,10 +31,13 @@ PATIENCE = 0.001
 """Seconds that a batch waits for one more request, where the one before had more."""
 TRIES = 3
 """Of a batch whose connection was cut; each request may be made again."""
-DO = ("reserve", "grow", "end", "sweep", "cap", "top_up", "reset", "rule", "pause", "resume")
+DO = (
+    "reserve", "grow", "end", "claim", "finish", "decide", "sweep", "cap", "top_up", "reset", "rule", "pause", "resume",
+)  # fmt: skip
 """What can be asked."""
 
 _STALE, _OTHER_VERSION = "TL001", "TL002"
+_NO_CLAIM = {"refused", "paused", "ended part", "error"}
 
 
 class Batches:
@@ -176,6 +179,7 @@ class Batches:
         assert len(answers) == len(batch), "each is answered"
         pairs = [(mapping["do"], answer) for mapping, answer in zip(batch, answers, strict=True)]
         assert all(do in ("reserve", "grow") for do, answer in pairs if "held" in answer), pairs
+        assert all("claim" in answer or answer.keys() & _NO_CLAIM for do, answer in pairs if do == "claim"), pairs
         assert all(do == "end" for do, answer in pairs if "ended" in answer), pairs
         roots = {mapping["scope"].partition("/")[0] for mapping in batch if "scope" in mapping}
         assert roots <= batches.keys(), "who asks has the root of its scope alone"

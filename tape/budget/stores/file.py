@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tape.budget.contract import Refused
 from tape.budget.rules import LedgerError, logger
-from tape.budget.stores.books import Books
+from tape.budget.stores.claims import ClaimBooks
 from tape.budget.stores.memory import BookStore, Clock, present
 from tape.budget.stores.shared_file import SharedFile
 from tape.budget.stores.windows import Record
@@ -23,7 +23,7 @@ from tape.files import why
 from tape.reading import parse_json
 
 SCHEMA = 1
-_TIMES = ("at", "expires")
+_TIMES = ("at", "expires", "until")
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
 _MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
@@ -40,7 +40,7 @@ class FileStore(BookStore):
         LedgerError: It is malformed or cannot be written, or this system has no locks on files.
     """
 
-    def __init__(self, path: Path, clock: Clock = present, *, books: Callable[[], Books] = Books) -> None:
+    def __init__(self, path: Path, clock: Clock = present, *, books: Callable[[], ClaimBooks] = ClaimBooks) -> None:
         super().__init__(clock, books)
         self._file = SharedFile(path, self._take, self._forget)
         try:

@@ -13,11 +13,12 @@ from itertools import islice, pairwise
 
 from tape.budget.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand, require_id
 from tape.budget.balances import Balance, Cap
+from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, require_outcome
 from tape.budget.contract import Ended, Held, HoldRecord, HoldRequest, LedgerStore, Note, Refused, State
 from tape.budget.locks import CLIENT, OrderedLock
 from tape.budget.periods import Period
 from tape.budget.rules import LedgerError, Pause, Paused, Rule, Wanted, Warned, log_late, of_lacking, tell
-from tape.budget.stores.books import Books
+from tape.budget.stores.claims import ClaimBooks
 from tape.budget.stores.windows import Record
 from tape.errors import TapeError
 from tape.reading import short
@@ -36,7 +37,7 @@ class BookStore(LedgerStore):
         books: Makes the state, also anew after a fault; a client may keep more in it than the contract asks for.
     """
 
-    def __init__(self, clock: Clock = present, books: Callable[[], Books] = Books) -> None:
+    def __init__(self, clock: Clock = present, books: Callable[[], ClaimBooks] = ClaimBooks) -> None:
         self._clock, self._make_books = clock, books
         self._books = books()
         self._told: deque[Warned] = deque()
@@ -120,6 +121,41 @@ class BookStore(LedgerStore):
             assert not hold.expired, "an end of its caller's is the last one"
             log_late(id, hold.request.scope, before, hold.spent, any(hold.owed.values()))
         return Ended(id, hold.state, dict(hold.spent))
+
+    def claim(self, request: HoldRequest, claim: Claim) -> Claimed | Refused | Paused:
+        """See :class:`LedgerStore`."""
+        with self.alone() as at:
+            decided = self._books.claim(request, claim, at)
+            if isinstance(decided, Refused):
+                self._warn(at, decided)
+            if not isinstance(decided, dict):
+                return decided
+            self._do(decided)
+            return self._books.told(claim.key)
+
+    def finish(
+        self, key: str, attempt: int, end: ClaimEnd, amounts: Mapping[str, int | None], outcome: str = ""
+    ) -> Claimed:
+        """See :class:`LedgerStore`."""
+        require_amounts(f"claim {short(key)}", amounts, unknown=True)
+        require_outcome(outcome)
+        with self.alone() as at:
+            decided = self._books.finish(key, attempt, end, amounts, outcome, at)
+            if isinstance(decided, dict):
+                self._do(decided)
+            return self._books.told(key)
+
+    def decide(self, key: str, who: str, why: str, *, done: bool, outcome: str = "") -> None:
+        """See :class:`LedgerStore`."""
+        require_by_hand(who, why)
+        require_outcome(outcome)
+        with self.alone() as at:
+            self._do({**self._books.decide(key, done, outcome, at), "who": who, "why": why})
+
+    def claims(self, scope: str = "", most: int = 100) -> Sequence[ClaimRecord]:
+        """See :class:`LedgerStore`."""
+        with self.alone():
+            return list(islice(self._books.records(scope), max(0, most)))
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
@@ -259,7 +295,7 @@ class BookStore(LedgerStore):
 class MemoryStore(BookStore):
     """A store of one program, which ends with it: its records are a list."""
 
-    def __init__(self, clock: Clock = present, books: Callable[[], Books] = Books) -> None:
+    def __init__(self, clock: Clock = present, books: Callable[[], ClaimBooks] = ClaimBooks) -> None:
         super().__init__(clock, books)
         self._lock = OrderedLock(CLIENT, "ledger in memory")
         self._records: list[Record] | None = []

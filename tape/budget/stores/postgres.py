@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib import resources
-from typing import Any, get_args
+from typing import Any
 
 from tape.budget.accounts import (
     Amounts,
@@ -20,16 +20,15 @@ from tape.budget.accounts import (
     require_id,
 )
 from tape.budget.balances import Balance, Cap
+from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, require_outcome
 from tape.budget.contract import Ended, Held, HoldRecord, HoldRequest, LedgerStore, Note, Refused, State
 from tape.budget.periods import Period
 from tape.budget.resources import in_units
 from tape.budget.rules import (
-    PART_ENDED,
     LedgerError,
     Pause,
     Paused,
     Rule,
-    UnknownHoldError,
     Wanted,
     Warned,
     log_late,
@@ -38,7 +37,9 @@ from tape.budget.rules import (
     of_part,
 )
 from tape.budget.stores.addresses import Address, read_address
+from tape.budget.stores.answers import asked_for, claimed, held_or_refused, note_of, require_known, reserved
 from tape.budget.stores.batches import VERSION, Batches
+from tape.budget.stores.claims import another_claim, no_claim, not_unknown
 from tape.budget.stores.faults import READS, WRITES, answered, connect, raise_fault
 from tape.reading import short
 
@@ -100,22 +101,7 @@ class PostgresStore(LedgerStore):
 
     def reserve(self, request: HoldRequest) -> Held | Refused | Paused:
         """See :class:`LedgerStore`."""
-        answer = self._batches.ask(
-            do="reserve", id=request.id, scope=request.scope, labels=dict(request.labels), name=request.name,
-            worst=dict(request.amounts), seconds=request.seconds, free=request.free, part=request.part,
-        )  # fmt: skip
-        if answer.get("error") == "another":
-            raise LedgerError(f"the id {request.id} belongs to a hold of {answer['scope']}; make ids anew")
-        if answer.get("error") == "given":
-            raise LedgerError(f"the part {request.part} was given before; name another")
-        if "ended part" in answer:
-            return Paused(answer["ended part"], True, "ledger", PART_ENDED)
-        if "paused" not in answer:
-            return _held(request.id, answer)
-        assert len(answer) == 1, "what is paused is not held"
-        paused = Paused(*answer["paused"])
-        assert concerns(paused.account, request.scope), (paused, request)
-        return paused
+        return reserved(request, self._batches.ask(do="reserve", **asked_for(request)))
 
     def grow(self, id: str, amounts: Amounts) -> Held | Refused:
         """See :class:`LedgerStore`."""
@@ -126,7 +112,7 @@ class PostgresStore(LedgerStore):
             raise LedgerError(f"the hold {id} has ended ({answer['state']}); reserve anew")
         if answer.get("error") == "ended part":
             raise LedgerError(no_more(id, answer["part"]))
-        held = _held(id, answer)
+        held = held_or_refused(id, answer)
         assert held == Held(id) or isinstance(held, Refused), "whose answer it is"
         return held
 
@@ -143,7 +129,7 @@ class PostgresStore(LedgerStore):
         require_id(id)
         require_amounts(f"hold {short(id)}", amounts, unknown=True)
         answer = self._batches.ask(do="end", id=id, state=state, amounts=dict(amounts))
-        _require_known(id, answer)
+        require_known(id, answer)
         ended = Ended(id, answer["ended"], answer["spent"])
         if late := answer.get("late"):
             scope, before, is_debt = late
@@ -152,6 +138,50 @@ class PostgresStore(LedgerStore):
         assert ended.state != "voided" or not ended.spent, "what was not made costs nothing"
         assert min(ended.spent.values(), default=0) >= 0, ended
         return ended
+
+    def claim(self, request: HoldRequest, claim: Claim) -> Claimed | Refused | Paused:
+        """See :class:`LedgerStore`."""
+        answer = self._batches.ask(
+            do="claim", effect=claim.key, worker=claim.worker, lease=claim.lease, again=claim.again,
+            **asked_for(request),
+        )  # fmt: skip
+        if answer.get("error") == "another claim":
+            raise LedgerError(another_claim(claim.key, answer["scope"]))
+        if answer.get("error") == "no claim of the hold":
+            raise LedgerError(f"the id {request.id} belongs to a hold without this claim; make ids anew")
+        if "claim" in answer:
+            return claimed(claim.key, answer)
+        refused = reserved(request, answer)
+        assert not isinstance(refused, Held), "what is held is claimed"
+        return refused
+
+    def finish(
+        self, key: str, attempt: int, end: ClaimEnd, amounts: Mapping[str, int | None], outcome: str = ""
+    ) -> Claimed:
+        """See :class:`LedgerStore`."""
+        require_amounts(f"claim {short(key)}", amounts, unknown=True)
+        require_outcome(outcome)
+        asked = {"effect": key, "attempt": attempt, "becomes": end, "amounts": dict(amounts), "outcome": outcome}
+        return claimed(key, self._batches.ask(do="finish", **asked))
+
+    def decide(self, key: str, who: str, why: str, *, done: bool, outcome: str = "") -> None:
+        """See :class:`LedgerStore`."""
+        require_outcome(outcome)
+        answer = self._change(who, why, do="decide", effect=key, done=done, outcome=outcome)
+        if answer.get("error") == "not unknown":
+            raise LedgerError(not_unknown(key, answer["state"]))
+        if answer.get("error") == "no claim":
+            raise LedgerError(no_claim(key))
+
+    def claims(self, scope: str = "", most: int = 100) -> Sequence[ClaimRecord]:
+        """See :class:`LedgerStore`."""
+        rows = self._select(
+            "select claim.key, hold.scope, hold.name, claim.state, worker, attempt, until, outcome from"
+            " tape_ledger.claim join tape_ledger.hold on hold.id = claim.hold"
+            " where %s = '' or starts_with(scope || '/', %s || '/') order by hold.number desc limit %s",
+            scope, scope, max(0, most),
+        )  # fmt: skip
+        return [ClaimRecord(*row) for row in rows]
 
     def read(self, scope: str, labels: Labels | None = None) -> Sequence[Balance]:
         """See :class:`LedgerStore`."""
@@ -206,7 +236,7 @@ class PostgresStore(LedgerStore):
     def notes(self) -> Sequence[Note]:
         """See :class:`LedgerStore`."""
         rows = self._select("select at, who, why, what from tape_ledger.note order by number desc limit 1000")
-        return [Note(at, who, why, _note(what)) for at, who, why, what in rows]
+        return [Note(at, who, why, note_of(what)) for at, who, why, what in rows]
 
     def set_cap(self, cap: Cap, who: str, why: str) -> None:
         """See :class:`LedgerStore`."""
@@ -333,30 +363,3 @@ class PostgresStore(LedgerStore):
                 return answered(connection, READS, statement, *values)
         except psycopg.Error as error:
             raise_fault(self._address, error)
-
-
-def _held(id: str, answer: Mapping[str, Any]) -> Held | Refused:
-    _require_known(id, answer)
-    assert len(answer) == 1, "it is held, or refused"
-    if "refused" not in answer:
-        assert answer["held"] in get_args(State), answer
-        return Held(id, answer["held"])
-    refused = Refused(*answer["refused"])
-    assert refused.cap_needed is None or refused.cap_needed > refused.amount, refused
-    assert refused.left >= 0, refused
-    assert refused.left <= refused.amount, refused
-    return refused
-
-
-def _require_known(id: str, answer: Mapping[str, Any]) -> None:
-    if answer.get("error") == "none":
-        raise UnknownHoldError(f"there is no hold {id}")
-    assert "error" not in answer, "no error is passed over"
-
-
-def _note(what: Mapping[str, Any]) -> str:
-    assert ("resource" in what) == (what["do"] not in ("rule", "pause", "resume")), what
-    if "resource" not in what:
-        return f"{what['do']} {what['account']}"
-    amount = [in_units(what["resource"], what["amount"])] if what.get("amount") else []
-    return " ".join((what["do"], what["account"], what["resource"], what["period"], *amount))

@@ -470,6 +470,83 @@ begin
   return '{}';
 end $$;
 
+-- Claim an effect for a worker, and hold what it may take. An effect whose worker's lease is over is taken where that may be
+-- made again, and else unknown.
+create function claim_effect(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
+declare c claim; answer jsonb; of_scope text; lease timestamptz := at + make_interval(secs => (r->>'lease')::int);
+begin
+  select * into c from claim where key = r->>'effect';
+  if found then
+    select scope into of_scope from hold where id = c.hold;
+    if of_scope <> r->>'scope' then return jsonb_build_object('error', 'another claim', 'scope', of_scope); end if;
+    if c.state = 'claimed' and c.worker <> r->>'worker' then
+      if c.until > at then
+        return jsonb_build_object('claim', jsonb_build_array('busy', c.attempt, '', extract(epoch from c.until - at)));
+      end if;
+      if not (r->>'again')::boolean then
+        return finish_effect(jsonb_build_object('effect', c.key, 'attempt', c.attempt, 'becomes', 'unknown', 'amounts', '{}', 'outcome', ''), mine, at);
+      end if;
+      update claim set worker = r->>'worker', attempt = c.attempt + 1, until = lease, taken = true where key = c.key;
+      return jsonb_build_object('claim', jsonb_build_array('taken', c.attempt + 1, '', 0));
+    end if;
+    if c.state <> 'failed' then
+      return jsonb_build_object('claim', jsonb_build_array(
+        case when c.state = 'claimed' and c.taken then 'taken' else c.state end, c.attempt, c.outcome, 0));
+    end if;
+  end if;
+  if exists (select from hold where id = r->>'id') then return jsonb_build_object('error', 'no claim of the hold'); end if;
+  answer := reserve(r, at);
+  if not answer ? 'held' then return answer; end if;
+  insert into claim as k (key, hold, worker, attempt, until) values (r->>'effect', r->>'id', r->>'worker', 1, lease)
+    on conflict (key) do update set hold = excluded.hold, worker = excluded.worker, attempt = k.attempt + 1,
+      until = excluded.until, state = 'claimed', outcome = '', taken = false
+    returning * into c;
+  return jsonb_build_object('claim', jsonb_build_array('claimed', c.attempt, '', 0));
+end $$;
+
+-- End a claim and its hold. What is done is done, whoever says so; that it was not made, only who has it now.
+create function finish_effect(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
+declare c claim; h hold; becomes text := r->>'becomes';
+begin
+  select claim.* into c from claim join hold on hold.id = claim.hold
+    where key = r->>'effect' and split_part(scope, '/', 1) = any (mine);
+  if not found then return jsonb_build_object('error', 'no claim'); end if;
+  if c.state = 'done' or (becomes <> 'done' and ((r->>'attempt')::int < c.attempt or c.state = 'failed'
+      or (c.state = 'unknown' and becomes = 'unknown'))) then
+    return jsonb_build_object('claim', jsonb_build_array(c.state, c.attempt, c.outcome, 0));
+  end if;
+  select * into h from hold where id = c.hold;
+  if h.state = 'held' or h.expired then  -- an attempt that failed has ended it
+    if becomes = 'unknown' then
+      perform ended(jsonb_build_object('id', h.id, 'state', 'booked', 'amounts', case when h.part <> '' then '{}'
+        else (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(h.worst) as one (key)) end), mine, at);
+      update hold set expired = true where id = h.id;
+    else
+      perform ended(jsonb_build_object('id', h.id, 'state', 'settled', 'amounts', r->'amounts'), mine, at);
+    end if;
+  end if;
+  update claim set state = becomes, outcome = r->>'outcome' where key = c.key;
+  return jsonb_build_object('claim', jsonb_build_array(becomes, c.attempt, r->>'outcome', 0));
+end $$;
+
+-- What a person says of an unknown effect.
+create function decide_effect(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
+declare c claim; h hold;
+begin
+  select claim.* into c from claim join hold on hold.id = claim.hold
+    where key = r->>'effect' and split_part(scope, '/', 1) = any (mine);
+  if not found then return jsonb_build_object('error', 'no claim'); end if;
+  if c.state <> 'unknown' then return jsonb_build_object('error', 'not unknown', 'state', c.state); end if;
+  select * into h from hold where id = c.hold;
+  if h.expired then
+    perform ended(jsonb_build_object('id', h.id, 'state', case when (r->>'done')::boolean then 'settled' else 'voided' end, 'amounts',
+      case when (r->>'done')::boolean then (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(h.worst) as one (key)) else '{}' end),
+      mine, at);
+  end if;
+  update claim set state = case when (r->>'done')::boolean then 'done' else 'failed' end, outcome = r->>'outcome' where key = c.key;
+  return '{}';
+end $$;
+
 create function one(r jsonb, at timestamptz, mine text[]) returns jsonb language plpgsql as $$
 declare answer jsonb;
 begin
@@ -478,6 +555,9 @@ begin
     when 'reserve' then return reserve(r, at);
     when 'grow' then return grow(r, at, mine);
     when 'end' then return ended(r, mine, at);
+    when 'claim' then return claim_effect(r, mine, at);
+    when 'finish' then return finish_effect(r, mine, at);
+    when 'decide' then answer := decide_effect(r, mine, at);
     when 'sweep' then return '{}';
     when 'cap' then answer := set_cap(r, at);
     when 'rule' then answer := set_rule(r);
@@ -486,7 +566,7 @@ begin
     else answer := change_span(r, at);
   end case;
   if answer = '{}' then
-    insert into note (at, who, why, what, change) values (at, r->>'who', r->>'why', r - 'who' - 'why' - 'change', r->>'change');
+    insert into note (at, who, why, what, change) values (at, r->>'who', r->>'why', r - 'who' - 'why' - 'change' - 'outcome', r->>'change');
   end if;
   return answer;
 end $$;
@@ -528,7 +608,8 @@ begin
   end if;
   select coalesce(array_agg(distinct split.root collate "C" order by split.root collate "C"), '{}') into mine from (
     select split_part(coalesce(q->>'scope', q->>'account', hold.scope), '/', 1) as named
-      from jsonb_array_elements(requests) q left join hold on hold.id = q->>'id' and q->>'scope' is null
+      from jsonb_array_elements(requests) q left join claim on claim.key = q->>'effect' and q->>'scope' is null
+        left join hold on hold.id = coalesce(q->>'id', claim.hold) and q->>'scope' is null
   ) roots, lateral (select split_part(named, '#', 1) as root) split where split.root <> '';
   at := coalesce(moment, clock_timestamp());
   foreach name in array mine loop
@@ -547,7 +628,7 @@ begin
   end loop;
   for part in select jsonb_agg(r order by place) as asked, jsonb_agg(place order by place) as places
       from (select r, place, r->>'do' as kind from jsonb_array_elements(requests) with ordinality as one (r, place)) as all_
-      group by kind order by kind <> 'end', kind collate "C" loop
+      group by kind order by kind not in ('end', 'finish'), kind collate "C" loop
     answers := answers || (
       select jsonb_object_agg(place::text, answer) from (select alike(part.asked, at, mine) as given) as done,
         lateral (select * from rows from (jsonb_array_elements(part.places), jsonb_array_elements(given)) as one (place, answer)) as pair

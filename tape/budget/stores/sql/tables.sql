@@ -3,7 +3,7 @@ create schema tape_ledger;
 set local search_path = tape_ledger;
 
 create table meta (version int not null, instance uuid not null default gen_random_uuid());
-insert into meta (version) values (4);
+insert into meta (version) values (5);
 
 -- One more with every batch: a server that has a lower number than a client has seen has lost holds.
 create table root (root text collate "C" primary key, batch bigint not null default 0, latest timestamptz not null default '-infinity');
@@ -51,6 +51,18 @@ create table hold (
 create index hold_open on hold (split_part(scope, '/', 1), expires) where state = 'held';
 create index hold_number on hold (number);
 create unique index hold_part on hold (part) where part <> '';
+
+-- That an effect is made once. "hold" pays for its latest attempt.
+create table claim (
+  number bigint generated always as identity,
+  key text collate "C" primary key, hold text collate "C" not null references hold,
+  worker text collate "C" not null, attempt int not null, until timestamptz not null,
+  state text not null default 'claimed' check (state in ('claimed', 'done', 'failed', 'unknown')),
+  outcome text not null default '',
+  -- Another worker may have made this attempt's call.
+  taken boolean not null default false
+);
+create index claim_hold on claim (hold);
 
 create table note (number bigint generated always as identity primary key, at timestamptz not null, who text not null, why text not null, what jsonb not null, change text not null unique);
 

@@ -111,14 +111,14 @@ def test_what_is_no_ledger_is_named(server: Server, database: str, store: Postgr
         PostgresStore(server.url())
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("update tape_ledger.meta set version = 9")
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 4; install the version"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 5; install the version"):
         PostgresStore(database)
-    with pytest.raises(LedgerError, match="has version 9, and this program knows 4; install the version"):
+    with pytest.raises(LedgerError, match="has version 9, and this program knows 5; install the version"):
         store.reserve(HoldRequest("a", "org", {"usd": 1}))
-    with pytest.raises(LedgerError, match="has version 9; this program knows 4"):
+    with pytest.raises(LedgerError, match="has version 9; this program knows 5"):
         PostgresStore.create(database)
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("update tape_ledger.meta set version = 4")
+        connection.execute("update tape_ledger.meta set version = 5")
         connection.execute("update tape_ledger.meta set instance = gen_random_uuid()")
     cut(database)
     with pytest.raises(LedgerError, match="is another one than before"):
