@@ -100,10 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
     claims = commands.add_parser("claims", help="the latest effects of a scope, and what became of them")
     claims.add_argument("scope", nargs="?", default="")
-    claims.add_argument("--most", type=whole(1, 10**6), default=100)
+    claims.add_argument("--most", type=whole(), default=20, help="how many (default: 20)")
     decide = commands.add_parser(
-        "decide",
-        help="say what became of an unknown effect: tape ledger decide KEY done '\"sent\"' --why 'looked it up'",
+        "decide", help="say what became of an unknown effect: tape ledger decide KEY done --why 'looked it up'"
     )
     decide.add_argument("key")
     decide.add_argument("end", choices=("done", "not-done"))

@@ -48,7 +48,7 @@ async def made_before(env: Environment, action: Action, effect: Effect | None) -
     if claimed.state == "done":
         return dict(json.loads(claimed.outcome))
     if claimed.state == "taken":
-        return await env.happened(action, claimed.attempt)
+        return await env.happened(action)
     raise UnfinishedCallError(
         f"{action} was under way when its worker ended, and may be done: the effect {claimed.key} is unknown; find "
         "out, and say so by `tape ledger decide`",

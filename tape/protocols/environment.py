@@ -147,13 +147,13 @@ class Environment(ABC, Generic[AnswerT]):
         """What an action does for good, to be claimed where a store pays; None where nothing has to be claimed."""
         return None
 
-    async def happened(self, action: Action, attempt: int) -> Mapping[str, Any] | None:
+    async def happened(self, action: Action) -> Mapping[str, Any] | None:
         """The outcome of an action that another worker may have done; None where it may be done, perhaps again.
 
         Raises:
             UnfinishedCallError: Nobody knows.
         """
-        del action, attempt
+        del action
         return None
 
     def home_loop(self) -> asyncio.AbstractEventLoop | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, get_args, get_origin
 
 from typing_extensions import TypeVar
 
+from tape.budget.claims import Effect
 from tape.protocols.surroundings import Surroundings, nobody_is_asked
 from tape.tools.errors import ToolError
 
@@ -116,6 +117,8 @@ class Contexts:
 
     def __init__(self, deps: Any) -> None:
         self._deps, self.surroundings = deps, Surroundings()
+        self.claimed: Effect | None = None
+        """The effect of the call that begins now."""
         self._times: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
         self._made = 0
@@ -137,12 +140,17 @@ class Contexts:
         return ToolContext(
             self._deps,
             MappingProxyType(dict(around.left())),
-            self.key(effect),
+            key := self.key(effect),
             around.run,
             1 + self._made,
-            1 + self._failed[effect],
+            max(1 + self._failed[effect], self._attempt(key)),
             around.ask,
         )
+
+    def _attempt(self, key: str) -> int:
+        """How often an effect was begun, by other workers too."""
+        claimed = None if self.claimed is None else self.claimed.claimed
+        return claimed.attempt if claimed is not None and claimed.key == key else 1
 
     def key(self, effect: str) -> str:
         """The key of what a call does for good, as often as it was done before."""

@@ -311,9 +311,9 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         """See :meth:`tape.protocols.Environment.effect`."""
         return self._effects.of(self._state, action)
 
-    async def happened(self, action: Action, attempt: int) -> Mapping[str, Any] | None:
+    async def happened(self, action: Action) -> Mapping[str, Any] | None:
         """See :meth:`tape.protocols.Environment.happened`."""
-        return await self._effects.happened(self._state, action, attempt)
+        return await self._effects.happened(self._state, action)
 
     def history(self, end_state: str) -> History:
         """See :meth:`tape.protocols.Environment.history`."""

@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -76,15 +76,15 @@ class Effects:
         item, _, written = asked
         lease = 1 if item.timeout is None else math.ceil(item.timeout) + GRACE
         key = self._contexts.key(item.effect(json.loads(written)))
-        return Effect(key, item.idempotent or item.outcome is not None, lease)
+        self._contexts.claimed = Effect(key, item.idempotent or item.outcome is not None, lease)
+        return self._contexts.claimed
 
-    async def happened(self, state: ToolState, action: Action, attempt: int) -> Mapping[str, Any] | None:
+    async def happened(self, state: ToolState, action: Action) -> Mapping[str, Any] | None:
         """See :meth:`tape.protocols.Environment.happened`."""
         asked = self._asked(state, action)
         assert asked is not None, "what was claimed is a call"
         item, arguments, written = asked
-        context = replace(self._contexts.of(item, written), attempt=attempt)
-        return await asked_outcome(item, action, context, arguments)
+        return await asked_outcome(item, action, self._contexts.of(item, written), arguments)
 
     def _asked(self, state: ToolState, action: Action) -> tuple[Tool, dict[str, Any], str] | None:
         """The tool of a call, its arguments, and these in JSON; None of what is no possible call."""
