@@ -48,9 +48,9 @@ class ClaimBooks(Books):
             scope = self.holds[known.hold].request.scope
             if scope != request.scope:
                 raise LedgerError(another_claim(claim.key, scope))
-            if known.state in ("done", "unknown"):
+            if known.state == "done" or (known.state == "unknown" and not claim.again):
                 return self.told(claim.key)
-        if known is not None and known.state == "claimed":
+        if known is not None and known.state != "failed":
             if known.worker == claim.worker:  # it asks again, since it had no answer
                 return self.told(claim.key)
             if known.until > at:
@@ -93,11 +93,11 @@ class ClaimBooks(Books):
         """What is to be written down for a decision by hand.
 
         Raises:
-            LedgerError: There is no such claim, or it is not unknown.
+            LedgerError: There is no such claim, or its end is known, or its lease is not over.
         """
         if (known := self.claimed.get(key)) is None:
             raise LedgerError(no_claim(key))
-        if known.state != "unknown":
+        if known.state != "unknown" and (known.state != "claimed" or known.until > at):
             raise LedgerError(not_unknown(key, known.state))
         hold = self.holds[known.hold]
         record = self.ending(hold, "settled" if done else "voided", dict.fromkeys(hold.worst) if done else {}, at)
@@ -152,7 +152,7 @@ def no_claim(key: str) -> str:
 
 def not_unknown(key: str, state: str) -> str:
     """Why a claim is not decided by hand."""
-    return f"the effect {key} is {state}; a person decides about one that is unknown"
+    return f"the effect {key} is {state}; a person decides about one that is unknown, or whose lease is over"
 
 
 def another_claim(key: str, scope: str) -> str:
