@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import cast
 
 import pytest
 
+from tape import TapeAgent, tool
 from tape.budget import Claimed, Resources, StorePayer
 from tape.budget.claims import ClaimState, Effect, claiming
 from tape.budget.stores.memory import MemoryStore
 from tape.engine.effects import made_before
+from tape.errors import UnfinishedCallError
+from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment
+from tape.tools import ToolContext
 
 
 @pytest.mark.parametrize(("again", "state"), [(False, "unknown"), (True, "taken")])
@@ -38,3 +43,22 @@ def test_what_a_person_has_decided_needs_no_result() -> None:
     """``store.decide(key, who, why, done=True)`` knows none."""
     effect = Effect("k", claimed=Claimed("k", "done"))
     assert asyncio.run(made_before(cast("Environment", None), "pay('ann')", effect)) == {}
+
+
+def test_a_resumption_without_the_store_asks_what_became_of_a_claimed_call(tmp_path: Path) -> None:
+    """Nobody else knows whether it was made."""
+    trace, made, amid = tmp_path / "trace.jsonl", list[str](), list[bytes]()
+
+    @tool(usd="0.01", key=("to",))
+    def pay(ctx: ToolContext, to: str) -> str:
+        "Pay somebody."
+        made.append(ctx.key)
+        amid.append(trace.read_bytes())
+        return f"paid {to}"
+
+    agent = TapeAgent(ScriptedLM(['p = pay("ann")\nanswer(p)']), tools=[pay])
+    agent.run("Pay Ann.", payer=StorePayer(MemoryStore(), "org/run"), run="order-1", trace=trace)
+    trace.write_bytes(amid[0])  # as if it was killed there
+    with pytest.raises(UnfinishedCallError):
+        agent.resume(trace)
+    assert len(made) == 1
