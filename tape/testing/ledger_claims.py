@@ -100,6 +100,20 @@ class ClaimConformance(PartConformance):
         assert store.finish("k", 1, "done", {"usd": 3}).state == "done"
         assert self.sums(store, "org")["spent"] == 3
 
+    @pytest.mark.parametrize("by_hand", [False, True])
+    def test_what_was_made_although_it_was_given_up_is_booked(self, store: LedgerStore, by_hand: bool) -> None:
+        """An attempt that comes late is paid for beside the one that has failed since."""
+        assert self.state(store, "a", "1", again=True) == "claimed"
+        self.set_time(store, BEGIN + timedelta(seconds=60))
+        if by_hand:
+            store.decide("k", "anna", "was mistaken", done=False)
+        else:
+            assert self.state(store, "b", "2", again=True) == "taken"
+            assert store.finish("k", 2, "failed", {"usd": 1}).state == "failed"
+        for _ in range(2):
+            assert store.finish("k", 1, "done", {"usd": 5}).state == "done"
+            assert self.sums(store, "org")["spent"] == (5 if by_hand else 6)
+
     def test_an_unknown_effect_is_taken_where_it_may_be_made_again(self, store: LedgerStore) -> None:
         """After the lease, in which the call may still be under way; its hold is corrected then."""
         assert self.state(store, "a", "1", again=True) == "claimed"

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, ClaimState
-from tape.budget.contract import HoldRequest, Note, Refused
+from tape.budget.contract import HoldRequest, Note, Refused, State
 from tape.budget.rules import LedgerError, Paused
 from tape.budget.stores.books import Books
-from tape.budget.stores.windows import Record
+from tape.budget.stores.windows import Hold, Record
 
 
 @dataclass(slots=True)
@@ -80,14 +80,23 @@ class ClaimBooks(Books):
         if known.state == "done" or (end != "done" and (late or not open_)):
             return self.told(key)
         hold = self.holds[known.hold]
-        if hold.state != "held" and not hold.expired:  # an attempt that failed has ended it
-            record: Record = {"do": "finish", "at": at}
-        elif end == "unknown":
+        if end == "unknown":
             unknown = {} if hold.request.part else dict.fromkeys(hold.worst)
-            record = {**self.ending(hold, "booked", unknown, at), "provisional": True}
+            record = self._provisional(hold, "booked", unknown, at)
+        elif end == "failed":
+            record = self._provisional(hold, "settled", amounts, at)
         else:
-            record = self.ending(hold, "settled", amounts, at)
+            if known.state == "failed":  # an earlier attempt was made after all, and what the last one took stays
+                used = {kind: hold.worst.get(kind) if n is None else n for kind, n in amounts.items()}
+                amounts = {kind: (used.get(kind) or 0) + hold.spent.get(kind, 0) for kind in {**used, **hold.spent}}
+            record = {**self._provisional(hold, "settled", amounts, at), "provisional": False}
         return {**record, "effect": key, "becomes": end, "outcome": outcome}
+
+    def _provisional(self, hold: Hold, state: State, amounts: Mapping[str, int | None], at: datetime) -> Record:
+        """The end of a hold that may be corrected once, where nobody has ended it by hand."""
+        if hold.state != "held" and not hold.expired:
+            return {"do": "finish", "at": at, "provisional": False}
+        return {**self.ending(hold, state, amounts, at), "provisional": True}
 
     def decide(self, key: str, done: bool, outcome: str, at: datetime) -> Record:
         """What is to be written down for a decision by hand.
@@ -100,7 +109,9 @@ class ClaimBooks(Books):
         if known.state != "unknown" and (known.state != "claimed" or known.until > at):
             raise LedgerError(not_unknown(key, known.state))
         hold = self.holds[known.hold]
-        record = self.ending(hold, "settled" if done else "voided", dict.fromkeys(hold.worst) if done else {}, at)
+        record = self._provisional(hold, "voided", {}, at)
+        if done:
+            record = {**self._provisional(hold, "settled", dict.fromkeys(hold.worst), at), "provisional": False}
         return {**record, "effect": key, "becomes": "done" if done else "failed", "outcome": outcome}
 
     def told(self, key: str, state: ClaimState | None = None) -> Claimed:
@@ -134,7 +145,7 @@ class ClaimBooks(Books):
             claim.state, claim.outcome = record["becomes"], record["outcome"]
             if "who" in record:
                 self.notes.appendleft(Note(record["at"], record["who"], record["why"], f"decide {key}"))
-            if record.get("provisional"):
+            if record["provisional"]:
                 self.holds[claim.hold].expired = True
             return
         before = self.claimed.pop(key, None)  # so that the latest is the last

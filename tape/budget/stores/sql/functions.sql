@@ -507,7 +507,7 @@ end $$;
 
 -- End a claim and its hold. What is done is done, whoever says so; that it was not made, only who has it now.
 create function finish_effect(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
-declare c claim; h hold; becomes text := r->>'becomes';
+declare c claim; h hold; becomes text := r->>'becomes'; used jsonb;
 begin
   select claim.* into c from claim join hold on hold.id = claim.hold
     where key = r->>'effect' and split_part(scope, '/', 1) = any (mine);
@@ -517,14 +517,20 @@ begin
     return jsonb_build_object('claim', jsonb_build_array(c.state, c.attempt, c.outcome, 0));
   end if;
   select * into h from hold where id = c.hold;
-  if h.state = 'held' or h.expired then  -- an attempt that failed has ended it
+  if h.state = 'held' or h.expired then  -- else somebody has ended it by hand
     if becomes = 'unknown' then
       perform ended(jsonb_build_object('id', h.id, 'state', 'booked', 'amounts', case when h.part <> '' then '{}'
         else (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(h.worst) as one (key)) end), mine, at);
-      update hold set expired = true where id = h.id;
     else
-      perform ended(jsonb_build_object('id', h.id, 'state', 'settled', 'amounts', r->'amounts'), mine, at);
+      used := r->'amounts';
+      if c.state = 'failed' then  -- an earlier attempt was made after all, and what the last one took stays
+        select coalesce(jsonb_object_agg(kind, coalesce((used->>kind)::bigint, case when used ? kind then (h.worst->>kind)::bigint end, 0)
+            + coalesce((h.spent->>kind)::bigint, 0)), '{}') into used
+          from (select jsonb_object_keys(used) as kind union select jsonb_object_keys(h.spent)) as kinds;
+      end if;
+      perform ended(jsonb_build_object('id', h.id, 'state', 'settled', 'amounts', used), mine, at);
     end if;
+    update hold set expired = becomes <> 'done' where id = h.id;
   end if;
   update claim set state = becomes, outcome = r->>'outcome' where key = c.key;
   return jsonb_build_object('claim', jsonb_build_array(becomes, c.attempt, r->>'outcome', 0));
@@ -543,6 +549,7 @@ begin
     perform ended(jsonb_build_object('id', h.id, 'state', case when (r->>'done')::boolean then 'settled' else 'voided' end, 'amounts',
       case when (r->>'done')::boolean then (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(h.worst) as one (key)) else '{}' end),
       mine, at);
+    update hold set expired = not (r->>'done')::boolean where id = h.id;
   end if;
   update claim set state = case when (r->>'done')::boolean then 'done' else 'failed' end, outcome = r->>'outcome' where key = c.key;
   return '{}';
