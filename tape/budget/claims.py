@@ -144,6 +144,13 @@ class Effect:
     end: tuple[ClaimEnd, str] | None = None
     worker: str = field(default_factory=lambda: uuid4().hex)
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the store is told of the end; of an unknown effect where a trace says that it was done."""
+        if self.end is None or self.claimed is None:
+            return False
+        return self.claimed.mine or (self.claimed.state == "unknown" and self.end[0] == "done")
+
 
 _effect: ContextVar[Effect | None] = ContextVar("_effect", default=None)
 

@@ -254,7 +254,7 @@ class StorePayer(Payer):
         """
         counts = {kind: actual[kind] for kind in actual}
         assert all(n is None or n >= 0 for n in counts.values()), counts
-        if reservation.id and (reservation.effect is None or reservation.effect.end is not None):
+        if reservation.id if reservation.effect is None else reservation.effect.is_told:
             taken = {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}
             self._due.append(_End(reservation, taken))
 

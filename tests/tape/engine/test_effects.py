@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
+from unittest.mock import patch
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_a_resumption_without_the_store_asks_what_became_of_a_claimed_call(tmp_p
 
     @tool(usd="0.01", key=("to",))
     def pay(ctx: ToolContext, to: str) -> str:
-        "Pay somebody."
+        """Pay somebody."""
         made.append(ctx.key)
         amid.append(trace.read_bytes())
         return f"paid {to}"
@@ -62,3 +63,26 @@ def test_a_resumption_without_the_store_asks_what_became_of_a_claimed_call(tmp_p
     with pytest.raises(UnfinishedCallError):
         agent.resume(trace)
     assert len(made) == 1
+
+
+def test_a_resumption_tells_the_store_what_its_trace_knows(tmp_path: Path) -> None:
+    """The worker ended after the call's result was written down, before the store had it."""
+    trace, now = tmp_path / "trace.jsonl", datetime(2026, 1, 1, tzinfo=UTC)
+    store, amid = MemoryStore(lambda: now), list[bytes]()
+
+    @tool(usd="0.01", key=("to",))
+    def pay(to: str) -> str:
+        """Pay somebody."""
+        return f"paid {to}"
+
+    def killed(*_: object) -> Claimed:
+        amid.append(trace.read_bytes())
+        raise KeyboardInterrupt
+
+    agent = TapeAgent(ScriptedLM(['p = pay("ann")\nanswer(p)']), tools=[pay])
+    with patch.object(store, "finish", killed), pytest.raises(KeyboardInterrupt):
+        agent.run("Pay Ann.", payer=StorePayer(store, "org/run"), run="order-1", trace=trace)
+    trace.write_bytes(amid[0])
+    now += timedelta(seconds=60)
+    assert agent.resume(trace, payer=StorePayer(store, "org/run")).answer == "paid ann"
+    assert [claim.state for claim in store.claims()] == ["done"]
