@@ -18,7 +18,7 @@ from tape.engine.effects import made_before
 from tape.errors import UnfinishedCallError
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment
-from tape.tools import ToolContext
+from tape.tools import Happened, PerUnit, ToolContext
 
 
 @pytest.mark.parametrize(("again", "state"), [(False, "unknown"), (True, "taken")])
@@ -86,3 +86,26 @@ def test_a_resumption_tells_the_store_what_its_trace_knows(tmp_path: Path) -> No
     now += timedelta(seconds=60)
     assert agent.resume(trace, payer=StorePayer(store, "org/run")).answer == "paid ann"
     assert [claim.state for claim in store.claims()] == ["done"]
+
+
+def test_a_call_that_was_asked_about_is_paid_by_its_result() -> None:
+    """Not at its worst case: what it used is known."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    store, sent = MemoryStore(lambda: now), dict[str, str]()
+
+    def was_sent(ctx: ToolContext) -> Happened | bool:
+        return Happened(sent[ctx.key]) if ctx.key in sent else False
+
+    @tool(cost=PerUnit(Resources.of(usd="0.01"), lambda _, result: len(result), at_most=100), outcome=was_sent)
+    def send(ctx: ToolContext, text: str) -> str:
+        """Send a text."""
+        sent[ctx.key] = text
+        raise KeyboardInterrupt
+
+    agent = TapeAgent(ScriptedLM(['answer(send("four"))'] * 2), tools=[send])
+    with pytest.raises(KeyboardInterrupt):
+        agent.run("Send it.", payer=StorePayer(store, "org/run"), run="order-1")
+    now += timedelta(seconds=60)
+    assert agent.run("Send it.", payer=StorePayer(store, "org/run"), run="order-1").answer == "four"
+    assert [hold.spent["usd"] for hold in store.history() if "usd" in hold.worst and hold.spent.get("usd")] == [40_000]
+    assert len(sent) == 1
