@@ -23,8 +23,8 @@ DONE, PARKED = 0, 3
 KINDS = ("plain", "idempotent", "outcome")
 AT_ONCE = 12
 """Most of their time runs wait for leases."""
-LONGEST = 100
-"""Workers of a run, after which it counts as stuck."""
+LONGEST, FAILURES = 100, 5
+"""Workers of a run, and of these such as end by an error one after the other; after that it counts as stuck."""
 AMID = 0.03
 """Seconds after the receiver got a call, in which half of the kills fall; the others fall at any moment of a worker."""
 
@@ -133,12 +133,16 @@ class Campaign:
         at_once: Runs that are played at once.
     """
 
+    system: ClassVar[str]
+    packages: ClassVar[Sequence[str]] = ()
     player: ClassVar[Any]
     """Plays a job in a process of its own; its exit status."""
     preloaded: ClassVar[Sequence[str]] = ()
     """Modules that workers need, beside the one of the campaign."""
     traced = True
     """Every other run goes on from its trace."""
+    twins = 0.2
+    """The chance of two workers at once, where a run is played anew."""
 
     def __init__(self, store: str, kills: int, seed: int, folder: Path, at_once: int = AT_ONCE) -> None:
         self._store, self._kills, self._rng, self._folder = store, kills, random.Random(seed), folder
@@ -150,6 +154,9 @@ class Campaign:
         self.counts: Counter[str] = Counter(kills=0, runs=0)
         self._context = get_context("forkserver")
         self._context.set_forkserver_preload([type(self).__module__, *self.preloaded])
+
+    def prepare(self) -> None:
+        """Make what the runs need."""
 
     def begin(self, run: str, plan: Sequence[tuple[str, str]]) -> None:
         """Prepare a run."""
@@ -170,6 +177,8 @@ class Campaign:
         made, seconds = self.receiver.made, time.monotonic() - begun
         twice = Counter(kind for (_, kind, _), times in made.items() if times > 1)
         totals = {
+            "system": self.system,
+            "versions": versions(*self.packages),
             **self.counts,
             "made twice": twice.total(),
             "made twice by kind": dict(twice),
@@ -195,19 +204,20 @@ class Campaign:
         trace = str(self._folder / f"{run}.jsonl") if self.traced and number % 2 else ""
         self.begin(run, plan)
         self._count("effects", len(plan))
-        parked = 0
+        parked = failed = 0
         for _ in range(LONGEST):
-            twins = 2 if not trace and rng.random() < 0.2 else 1
+            twins = 2 if not trace and rng.random() < self.twins else 1
             jobs = [Job(self._store, run, plan, self.receiver.url, rng.randrange(2**32), trace) for _ in range(twins)]
             ends = self._live(jobs, rng)
+            failed = failed + 1 if 1 in ends else 0
             if PARKED in ends:
                 parked += 1
                 self.decide(run)
-            if DONE in ends:
-                self._count("lost", sum(not self.receiver.made[run, kind, to] for kind, to in plan))
+            if DONE in ends or failed == FAILURES:
                 break
-        else:
-            self._count("stuck runs")
+        if DONE in ends:
+            self._count("lost", sum(not self.receiver.made[run, kind, to] for kind, to in plan))
+        self._count("stuck runs", DONE not in ends)
         self._count("parked runs", parked > 0)
         self._count("decisions", parked)
 
@@ -217,9 +227,10 @@ class Campaign:
         called = self.receiver.next_request(jobs[0].run) if rng.random() < 0.5 else None
         workers = [self._started(job) for job in jobs]
         self._count("workers", len(workers))
+        calibrates = self.counts["workers"] <= self._at_once
         ends = []
         for worker in workers:
-            if self.counts["kills"] >= self._kills:
+            if calibrates or self.counts["kills"] >= self._kills:
                 worker.join()
             elif called is None:
                 worker.join(max(0.0, begun + delay - time.monotonic()))
@@ -232,7 +243,8 @@ class Campaign:
                 self._count("kills")
                 worker.join()
             elif worker.exitcode == DONE and len(jobs) == 1:
-                self._seconds += 0.1 * (min(2.0, time.monotonic() - begun) - self._seconds)
+                taken = time.monotonic() - begun
+                self._seconds += (1 if calibrates else 0.1) * (min(30.0, taken) - self._seconds)
             assert worker.exitcode is not None
             ends.append(worker.exitcode)
             worker.close()
@@ -252,6 +264,14 @@ def _worked(player: Callable[[Job], int], job: Job) -> None:
     sys.exit(player(job))
 
 
-def versions(*packages: str) -> dict[str, str]:
+def versions(*packages: str) -> str:
     """Of Python and packages."""
-    return {"python": sys.version.split()[0], **{name: version(name) for name in packages if name}}
+    return ", ".join((f"Python {sys.version.split()[0]}", *(f"{name} {version(name)}" for name in packages if name)))
+
+
+def tell(row: Totals, out: Path | None) -> None:
+    """Print what came of it, and write it down."""
+    text = json.dumps({"rows": [row]}, indent=2)
+    print(text)
+    if out is not None:
+        out.write_text(text + "\n", encoding="utf-8")

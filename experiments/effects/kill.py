@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.effects.campaign import AT_ONCE, DONE, PARKED, Campaign, Job, Totals, versions
+from experiments.effects.campaign import AT_ONCE, DONE, PARKED, Campaign, Job, tell
 from tape import TapeAgent, tool
 from tape.budget import Cap, Resources, StorePayer, open_store
 from tape.errors import UnfinishedCallError
@@ -93,6 +93,7 @@ def work(job: Job) -> int:
 class TapeCampaign(Campaign):
     """Kills workers of this engine."""
 
+    system, packages = "TAPE", ("psycopg",)
     player = staticmethod(work)
     preloaded = (
         "tape.agents.programs", "tape.agents.tasks", "tape.budget.stores.file", "tape.budget.stores.postgres",
@@ -117,9 +118,11 @@ class TapeCampaign(Campaign):
     def figures(self) -> dict[str, Any]:
         """What the store says in the end."""
         balances = self.ledger.balances()
+        booked, spent = sum(balance.spent + balance.held for balance in balances), self.receiver.count() * PRICE
         return {
-            "booked": sum(balance.spent + balance.held for balance in balances),
-            "spent": self.receiver.count() * PRICE,
+            "booked": booked,
+            "spent": spent,
+            "unspent": f"{1 - spent / booked:.1%}",
             "over their cap": sum(balance.spent + balance.held > balance.amount for balance in balances),
             "wrong sums": len(self.ledger.check()),
         }
@@ -136,14 +139,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         store = f"file://{folder}/budget.ledger" if args.store == "file" else args.store
         kind = "file" if args.store == "file" else "PostgreSQL"
-        totals: Totals = {
-            "system": "TAPE",
-            "store": kind,
-            **TapeCampaign(store, args.kills, args.seed, Path(folder)).run(),
-        }
-    totals["versions"] = versions("psycopg" if kind == "PostgreSQL" else "")
-    text = json.dumps(totals, indent=2)
-    print(text)
-    if args.out:
-        args.out.write_text(text + "\n", encoding="utf-8")
+        totals = TapeCampaign(store, args.kills, args.seed, Path(folder)).run()
+    tell({"store": kind, **totals}, args.out)
     return int(bool(totals["made twice"] or totals["lost"]))
