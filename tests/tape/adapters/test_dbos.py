@@ -30,6 +30,7 @@ from tape.lm.scripted import ScriptedLM
 from tests.tape.adapters.durable import ASKING, CUT, SCOPE, Bank, durable, launched, tools
 
 CAP = 20_000_000
+STEPS = [f"tape.{step}" for step in ("begun", "model", "tool rate", "model", "tool pay", "tool answer")]
 
 
 class Workplace:
@@ -105,15 +106,15 @@ def test_a_run_to_its_end_pays_once_for_each_step(
     bank = Bank(tmp_path / "payments")
     result = place.run(replace(durable(bank, store, "plain", "whole"), scope="whole/run"), "whole")
     assert (result["end_state"], result["answer"]) == ("success", "paid ann")
-    assert place.steps("whole") == ["tape.instructions", "tape.model", "tape.tool rate", "tape.model", "tape.tool pay"]
+    assert place.steps("whole") == STEPS
     assert [do for do in asked if do in ("claim", "finish")] == ["claim", "finish"]
     [balance] = store.read("whole")
     assert (balance.spent, balance.held) == (result["used"]["usd"], 0)
     calls, before = bank.asked, len(asked)
-    again, timed = place.again("whole", 6), ("wall_seconds", "solver_seconds")
+    again, timed = place.again("whole", 1 + len(STEPS)), ("wall_seconds", "solver_seconds")
     assert {**again, **dict.fromkeys(timed)} == {**result, **dict.fromkeys(timed)}
     assert (bank.asked, len(bank.lines("whole"))) == (calls, 2)
-    assert not {"claim", "finish"} & {*asked[before:]}
+    assert not {"reserve", "claim", "finish", "cap"} & {*asked[before:]}
     assert store.read("whole") == [balance]
     store.close()
 
@@ -201,7 +202,7 @@ def test_a_workflow_that_comes_out_otherwise_is_refused(place: Workplace) -> Non
     other = TapeAgent(ScriptedLM(["answer(1)"], identity="another one"), tools=tools(place.bank, "plain"))
     replace(agent, agent=other)  # takes the place of the workflow
     with pytest.raises(ResumeError, match="the model is asked for something else"):
-        place.again("changed", 6)
+        place.again("changed", 1 + len(STEPS))
     assert len(place.bank.lines("changed")) == 2
 
 
@@ -223,3 +224,7 @@ def test_caps_hold_over_all_of_it(place: Workplace) -> None:
     assert place.store.check() == []
     for balance in place.store.balances():
         assert balance.spent + balance.held <= balance.amount
+    [cut, whole] = [b for b in place.store.read(f"{SCOPE}/cut-model") if b.cap.resource == "usd"]
+    assert (cut.amount, whole.amount) == (3_000_000, CAP)
+    assert cut.spent == place.result("cut-model")["used"]["usd"]
+    assert cut.held > 0, "the worst case of the call that the killed worker made"
