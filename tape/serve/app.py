@@ -19,8 +19,9 @@ from tape.reading import parse_json
 from tape.serve.chat import ChatRequest, chunks, completion, first_chunk, models, require_answer
 from tape.serve.deps import Asked
 from tape.serve.keys import Key
+from tape.serve.player import RunRefusedError
 from tape.serve.records import RunRecord
-from tape.serve.runs import BUSY, RunRefusedError, Runs
+from tape.serve.runs import BUSY, Runs
 
 MOST_BODY_BYTES = 1 << 20
 BODY_SECONDS = 20.0
@@ -58,6 +59,14 @@ class DecisionRequest(BaseModel):
     allow: bool
 
 
+class ResolutionRequest(BaseModel):
+    """The body of ``POST /runs/ID/resolve``: whether the call of an unknown effect was made, and what it returned."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    done: bool
+    result: Any = None
+
+
 class Routes:
     """The routes over some runs.
 
@@ -85,6 +94,7 @@ class Routes:
             ("/runs/{id}", "DELETE", self._delete),
             ("/runs/{id}/events", "GET", self._events),
             ("/runs/{id}/approve", "POST", self._approve),
+            ("/runs/{id}/resolve", "POST", self._resolve),
             ("/runs/{id}/cancel", "POST", self._cancel),
             ("/metrics", "GET", self._metrics),
         ]
@@ -180,6 +190,11 @@ class Routes:
     async def _approve(self, request: Request, key: Key) -> Response:
         body = await _body(request, DecisionRequest)
         record = self._runs.decide(key, request.path_params["id"], body.question, allow=body.allow)
+        return JSONResponse(record.told())
+
+    async def _resolve(self, request: Request, key: Key) -> Response:
+        body = await _body(request, ResolutionRequest)
+        record = self._runs.resolve(key, request.path_params["id"], done=body.done, result=body.result)
         return JSONResponse(record.told())
 
     async def _events(self, request: Request, key: Key) -> Response:
