@@ -15,6 +15,7 @@ from tape.agents.base import Agent
 from tape.approval import Approval, ApprovalRequest
 from tape.budget import LedgerStore, StorePayer
 from tape.errors import TapeError, UnfinishedCallError
+from tape.passed_on import within_trace
 from tape.protocols.result import EpisodeResult
 from tape.serve.deps import Asked, Deps
 from tape.serve.keys import Keys
@@ -135,11 +136,12 @@ class RunPlayer:
         async with self._deps.of(asked) as deps:
             options: dict[str, Any] = {"deps": deps, "payer": payer, "listener": listener, "approve": approve}
             try:
-                if trace.exists() and trace.stat().st_size:
-                    return await agent.aresume(trace, **options)
-                before = self._kept.read(record.continues) if record.continues else None
-                options["history"] = None if before is None else before.history
-                return await agent.arun(record.task, budget=key.run, trace=trace, run=record.id, **options)
+                with within_trace(record.traceparent):
+                    if trace.exists() and trace.stat().st_size:
+                        return await agent.aresume(trace, **options)
+                    before = self._kept.read(record.continues) if record.continues else None
+                    options["history"] = None if before is None else before.history
+                    return await agent.arun(record.task, budget=key.run, trace=trace, run=record.id, **options)
             finally:
                 payer.close()
 
