@@ -7,18 +7,21 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tape.errors import TapeError
+from tape.budget import LedgerError
+from tape.errors import ConfigError, TapeError
+from tape.gateway.page_serving import page_file
 from tape.gateway.tokens import is_here
 from tape.reading import parse_json
 from tape.serve.chat import ChatRequest, chunks, completion, first_chunk, models, require_answer
 from tape.serve.deps import Asked
 from tape.serve.keys import Key
+from tape.serve.page import ServePage
 from tape.serve.player import RunRefusedError
 from tape.serve.records import RunRecord
 from tape.serve.runs import BUSY, Runs
@@ -67,6 +70,10 @@ class ResolutionRequest(BaseModel):
     result: Any = None
 
 
+class ActRequest(RootModel[dict[str, str]]):
+    """The body of ``POST /act``, from the page."""
+
+
 class Routes:
     """The routes over some runs.
 
@@ -77,11 +84,13 @@ class Routes:
 
     def __init__(self, runs: Runs, hosts: Sequence[str] = ()) -> None:
         self._runs, self._hosts = runs, {host.lower() for host in hosts}
+        self._page = ServePage(runs)
         self.ready = True
 
     def app(self) -> Starlette:
         """The application."""
-        told = [
+        told: list[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = [
+            ("/", "GET", self._open),
             ("/healthz", "GET", self._alive),
             ("/readyz", "GET", self._ready),
         ]
@@ -97,6 +106,8 @@ class Routes:
             ("/runs/{id}/resolve", "POST", self._resolve),
             ("/runs/{id}/cancel", "POST", self._cancel),
             ("/metrics", "GET", self._metrics),
+            ("/state", "GET", self._state),
+            ("/act", "POST", self._act),
         ]
         routes = [Route(path, endpoint, methods=[method]) for path, method, endpoint in told]
         routes += [Route(path, self._with_key(answer), methods=[method]) for path, method, answer in asked]
@@ -106,12 +117,8 @@ class Routes:
 
     def _with_key(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
-            if len(hosts) != 1 or not (is_here(hosts[0]) or hosts[0].rpartition(":")[0].lower() in self._hosts
-                                       or hosts[0].lower() in self._hosts):  # fmt: skip
-                return refusal(403, "host", "this server goes by another name")
-            if any(origin.lower() not in (f"http://{hosts[0]}", f"https://{hosts[0]}") for origin in origins):
-                return refusal(403, "origin", "pages of other sites are not served")
+            if (foreign := self._foreign(request)) is not None:
+                return foreign
             key = self._runs.keys.of(request.headers.get("authorization", ""))
             if key is None:
                 return refusal(401, "invalid_api_key", "send a key (Authorization: Bearer ...)")
@@ -123,6 +130,42 @@ class Routes:
                 return Response(status_code=499)
 
         return endpoint
+
+    def _foreign(self, request: Request) -> Response | None:
+        """The refusal of what comes by another name of this host, or from a page of another site."""
+        hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
+        if len(hosts) != 1 or not (is_here(hosts[0]) or hosts[0].rpartition(":")[0].lower() in self._hosts
+                                   or hosts[0].lower() in self._hosts):  # fmt: skip
+            return refusal(403, "host", "this server goes by another name")
+        if any(origin.lower() not in (f"http://{hosts[0]}", f"https://{hosts[0]}") for origin in origins):
+            return refusal(403, "origin", "pages of other sites are not served")
+        return None
+
+    # --- the page for people ----------------------------------------------------------------------
+
+    async def _open(self, request: Request) -> Response:
+        return self._foreign(request) or page_file("tape serve")
+
+    async def _state(self, request: Request, key: Key) -> Response:
+        self._require_people(key)
+        id = request.query_params.get("question")
+        state = await self._page.state(key) if id is None else self._page.question(key, id)
+        if state is None:
+            raise RunRefusedError(404, "not_found", "this run does not wait any more")
+        return JSONResponse(state, headers={"cache-control": "no-store"})
+
+    async def _act(self, request: Request, key: Key) -> Response:
+        self._require_people(key)
+        what = (await _body(request, ActRequest)).root
+        try:
+            return JSONResponse({"done": await self._page.act(key, what)})
+        except (ConfigError, LedgerError) as error:
+            raise RunRefusedError(409, "act", str(error)) from None
+
+    @staticmethod
+    def _require_people(key: Key) -> None:
+        if not key.approves:
+            raise RunRefusedError(403, "may_not_approve", "this key does not open the page; one that approves does")
 
     # --- what is told without a key ---------------------------------------------------------------
 

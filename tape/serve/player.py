@@ -70,7 +70,7 @@ class RunPlayer:
     def __init__(
         self, agents: Mapping[str, Agent], keys: Keys, kept: RunStore, store: LedgerStore, deps: Deps, at_once: int = 16
     ) -> None:
-        self.agents, self.keys, self._kept, self._store, self._deps = agents, keys, kept, store, deps
+        self.agents, self.keys, self._kept, self.store, self._deps = agents, keys, kept, store, deps
         self._places = Places(at_once)
         self._live: dict[str, Live] = {}
         self.counts: Counter[tuple[str, str, str]] = Counter()
@@ -132,7 +132,7 @@ class RunPlayer:
         async def approve(request: ApprovalRequest) -> Approval:
             return await self._ask(live, request)
 
-        payer = StorePayer(self._store, f"{key.scope}/{record.id[4:]}")
+        payer = StorePayer(self.store, f"{key.scope}/{record.id[4:]}")
         async with self._deps.of(asked) as deps:
             options: dict[str, Any] = {"deps": deps, "payer": payer, "listener": listener, "approve": approve}
             try:

@@ -190,6 +190,10 @@ class Runs(RunPlayer):
         """The latest runs that this key may see, the newest first."""
         return self._kept.listed(None if key.approves else key.name, most)
 
+    def lines(self, id: str) -> list[str]:
+        """The trace of a run, as far as it is known here."""
+        return self._kept.lines(id)
+
     def open(self) -> Counter[str]:
         """How many runs there are in each state that is not final."""
         return Counter(record.state for record in self._kept.listed() if record.state not in FINAL)
@@ -270,12 +274,12 @@ class Runs(RunPlayer):
         record = self._of(key, id)
         self._require_approves(key, record)
         scope = f"{self.keys.all[record.key].scope}/{id[4:]}" if record.key in self.keys.all else ""
-        unknown = [claim for claim in self._store.claims(scope) if claim.state == "unknown"] if scope else []
+        unknown = [claim for claim in self.store.claims(scope) if claim.state == "unknown"] if scope else []
         if record.state != "unknown" or not unknown or record.agent not in self.agents or not self._kept.take(id):
             raise RunRefusedError(409, "not_unknown", f"{id} has no call of which it is not known whether it was made")
         outcome = decided("" if result is None else json.dumps(result))
         for claim in unknown:
-            self._store.decide(claim.key, key.name, f"run {id}", done=done, outcome=outcome)
+            self.store.decide(claim.key, key.name, f"run {id}", done=done, outcome=outcome)
         self._change(id, state="queued", detail="")
         self._play(self._of_id(id))
         return self._of_id(id)
