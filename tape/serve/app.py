@@ -32,6 +32,8 @@ BODY_SECONDS = 20.0
 BEAT_SECONDS = 15.0
 """Between two signs of life of a stream in which nothing happens."""
 RETRY_SECONDS = 2
+LEAVE_SECONDS = 0.5
+"""Between two looks whether a client is still there."""
 
 B = TypeVar("B", bound=BaseModel)
 Answer = Callable[[Request, Key], Awaitable[Response]]
@@ -85,6 +87,7 @@ class Routes:
     def __init__(self, runs: Runs, hosts: Sequence[str] = ()) -> None:
         self._runs, self._hosts = runs, {host.lower() for host in hosts}
         self._page = ServePage(runs)
+        self._ending: set[asyncio.Future[Any]] = set()
         self.ready = True
 
     def app(self) -> Starlette:
@@ -187,11 +190,28 @@ class Routes:
         chat = await _body(request, ChatRequest)
         asked, continues = chat.asked(key.name, request.headers.get("traceparent", "")[:100])
         record = self._runs.begin(key, asked, idempotency_key=_idempotency(request), continues=continues)
+        leaves = request.headers.get("on-leave", "") == "cancel"
         if chat.stream:
-            return _stream(self._chunks(record, chat))
+            return _stream(self._ended_by_leaving(self._chunks(record, chat), key, record.id) if leaves
+                           else self._chunks(record, chat))  # fmt: skip
+        while leaves and (record := await self._runs.ended(record.id, LEAVE_SECONDS)).state in BUSY:
+            if await request.is_disconnected():
+                await self._runs.cancel(key, record.id)
         record = await self._runs.ended(record.id)
         require_answer(record)
         return JSONResponse(completion(record), headers={"x-run-id": record.id})
+
+    async def _ended_by_leaving(self, pieces: AsyncIterator[str], key: Key, id: str) -> AsyncIterator[str]:
+        """A stream, with which its run ends where the client leaves before."""
+        whole = False
+        try:
+            async for piece in pieces:
+                yield piece
+            whole = True
+        finally:
+            if not whole:
+                self._ending.add(ending := asyncio.ensure_future(self._runs.cancel(key, id)))
+                ending.add_done_callback(self._ending.discard)
 
     async def _chunks(self, record: RunRecord, chat: ChatRequest) -> AsyncIterator[str]:
         yield _data(first_chunk(record))
