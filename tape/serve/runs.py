@@ -274,12 +274,17 @@ class Runs(RunPlayer):
         record = self._of(key, id)
         self._require_approves(key, record)
         scope = f"{self.keys.all[record.key].scope}/{id[4:]}" if record.key in self.keys.all else ""
-        unknown = [claim for claim in self.store.claims(scope) if claim.state == "unknown"] if scope else []
+        claims = self.store.claims(scope) if scope else ()
+        unknown = [claim for claim in claims if claim.state in ("unknown", "claimed")]
         if record.state != "unknown" or not unknown or record.agent not in self.agents or not self._kept.take(id):
             raise RunRefusedError(409, "not_unknown", f"{id} has no call of which it is not known whether it was made")
         outcome = decided("" if result is None else json.dumps(result))
-        for claim in unknown:
-            self.store.decide(claim.key, key.name, f"run {id}", done=done, outcome=outcome)
+        try:
+            for claim in unknown:
+                self.store.decide(claim.key, key.name, f"run {id}", done=done, outcome=outcome)
+        except LedgerError as error:  # such as a lease that is not over
+            self._change(id, state="unknown")
+            raise RunRefusedError(409, "not_yet", str(error)) from None
         self._change(id, state="queued", detail="")
         self._play(self._of_id(id))
         return self._of_id(id)
