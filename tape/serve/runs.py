@@ -32,17 +32,7 @@ LONGEST_TASK = 100_000
 
 
 class Runs(RunPlayer):
-    """All runs.
-
-    Args:
-        agents: By the names that clients call them by; each has tools.
-        keys: Who may ask.
-        kept: Where runs are kept.
-        store: Where keys pay from.
-        deps: Makes what tools get.
-        at_once: Runs that are played at once.
-        queue: Runs that may wait beside them.
-    """
+    """All runs: see :class:`RunPlayer`; ``queue`` says how many may wait beside those that are played."""
 
     def __init__(
         self,
