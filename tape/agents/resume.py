@@ -60,6 +60,7 @@ class Resumption:
         self.record = record
         self.caps = Budget({**record.last_caps, **budget})
         self._require_raised(budget)
+        self._on_unfinished = on_unfinished
         self._decision = _decided(record.unfinished, on_unfinished)
         self._lost = _lost(record.unfinished, on_unfinished)
         events = record.events[: record.kept]
@@ -171,11 +172,16 @@ class Resumption:
             error.wanted_for("what was under way when the episode was cut off, which is booked at its worst case")
             raise
 
-    def outcome(self, action: Action) -> Mapping[str, Any] | None:
+    def outcome(self, action: Action, claimed: bool) -> Mapping[str, Any] | None:
         """What came of an action that is not to be done again; None where it is to be done.
+
+        Args:
+            action: The action.
+            claimed: A store knows whether it was done.
 
         Raises:
             ResumeError: Another action was recorded.
+            UnfinishedCallError: It was under way, was claimed in a store, and no store pays any more.
         """
         if self._outcomes:
             event = self._outcomes.pop(0)
@@ -185,6 +191,7 @@ class Resumption:
         if call is None:
             return None
         self.require_same(call.action, action)
+        self._decision = _decided(call, self._on_unfinished, claimed)
         return self._lost if self._decision == "assume_done" else None
 
     def require_same(self, recorded: Action, action: Action) -> None:
@@ -229,8 +236,10 @@ class Resumption:
         return ask, selects
 
 
-def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Literal["", "retry", "assume_done"]:
-    """What becomes of the call that was under way."""
+def _decided(
+    call: CallBegunEvent | None, on_unfinished: OnUnfinished, claimed: bool = True
+) -> Literal["", "retry", "assume_done"]:
+    """What becomes of the call that was under way, whose key a store has claimed."""
     if not isinstance(on_unfinished, Mapping) and on_unfinished not in get_args(Choice):
         raise ConfigError(
             f"on_unfinished is one of {', '.join(get_args(Choice))}, or the result by call, not {on_unfinished!r}"
@@ -239,7 +248,7 @@ def _decided(call: CallBegunEvent | None, on_unfinished: OnUnfinished) -> Litera
         return ""
     if isinstance(on_unfinished, Mapping) and call.action in on_unfinished:
         return "assume_done"
-    if call.pure or call.key:  # of what is claimed the store knows whether it was done
+    if call.pure or (call.key and claimed):  # of what is claimed the store knows whether it was done
         return "retry"
     if on_unfinished == "ask" or isinstance(on_unfinished, Mapping):
         raise UnfinishedCallError(

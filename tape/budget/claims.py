@@ -5,8 +5,8 @@ claim ends in the one that settles it. ``claimed`` becomes ``done`` with what ca
 made, and may be tried again), or ``unknown``.
 
 A claim is for a lease. Once that is over, another worker takes it where the call may be made again, or where somebody
-can be asked whether it was made. Else the effect is ``unknown``: it counts as spent at its worst case until a person
-decides.
+can be asked whether it was made, also after its end was unknown. Else the effect is ``unknown``: it counts as spent at
+its worst case until a person decides.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
+from uuid import uuid4
 
 from tape.budget.accounts import require_id, require_seconds
 from tape.errors import ConfigError
@@ -39,7 +40,8 @@ class Claim:
 
     Attributes:
         key: Of the effect (:func:`tape.tools.context.effect_key`).
-        worker: Who asks: a name of its own for every process, or every time that a run is begun or gone on with.
+        worker: Who asks: a name of its own for every call. A process that makes a call again is another one too, since
+            the first may have been made.
         lease: Seconds after which another worker may take it.
         again: After the lease of another one it may be taken, since the call may be made twice with one key, or
             somebody can be asked; else its effect is unknown then.
@@ -132,6 +134,7 @@ class Effect:
         lease: The least one, in seconds; the payer's own may be longer.
         claimed: How the claim stands, once the store was asked; None where nobody keeps claims.
         end: How the call has ended, and what came of it; None as long as that is not known.
+        worker: See :class:`Claim`.
     """
 
     key: str
@@ -139,6 +142,14 @@ class Effect:
     lease: int = 1
     claimed: Claimed | None = None
     end: tuple[ClaimEnd, str] | None = None
+    worker: str = field(default_factory=lambda: uuid4().hex)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the store is told of the end; of an unknown effect where a trace says that it was done."""
+        if self.end is None or self.claimed is None:
+            return False
+        return self.claimed.mine or (self.claimed.state == "unknown" and self.end[0] == "done")
 
 
 _effect: ContextVar[Effect | None] = ContextVar("_effect", default=None)

@@ -283,10 +283,12 @@ class LedgerStore(ABC):
 
     @abstractmethod
     def decide(self, key: str, who: str, why: str, *, done: bool, outcome: str = "") -> None:
-        """Say by hand what became of an unknown effect; one that was not made costs nothing, and may be made.
+        """Say by hand what became of an effect that is unknown, or whose lease is over.
+
+        One that was not made costs nothing, and may be made.
 
         Raises:
-            LedgerError: There is no such claim, or it is not unknown.
+            LedgerError: There is no such claim, or its end is known, or its lease is not over.
         """
 
     @abstractmethod

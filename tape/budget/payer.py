@@ -127,7 +127,6 @@ class StorePayer(Payer):
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
         self._seconds, self._patient, self._lease = seconds, patient, lease
         self._due: deque[_End] = deque()
-        self._worker = uuid.uuid4().hex
         self._undo: deque[tuple[HoldRequest, Claim | None]] = deque()
         """Requests that may be held, though they were not answered."""
         self._rule: tuple[float, Rule | None] | None = None
@@ -172,7 +171,7 @@ class StorePayer(Payer):
         begun, pause = time.monotonic(), PAUSE
         claim = None
         if effect is not None:
-            claim = Claim(effect.key, self._worker, max(effect.lease, self._lease), effect.again)
+            claim = Claim(effect.key, effect.worker, max(effect.lease, self._lease), effect.again)
         while True:
             try:
                 held = self.store.reserve(request) if claim is None else self.store.claim(request, claim)
@@ -255,7 +254,7 @@ class StorePayer(Payer):
         """
         counts = {kind: actual[kind] for kind in actual}
         assert all(n is None or n >= 0 for n in counts.values()), counts
-        if reservation.id and (reservation.effect is None or reservation.effect.end is not None):
+        if reservation.id if reservation.effect is None else reservation.effect.is_told:
             taken = {kind: n if n is None else min(n, MOST) for kind, n in counts.items()}
             self._due.append(_End(reservation, taken))
 

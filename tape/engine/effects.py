@@ -46,7 +46,7 @@ async def made_before(env: Environment, action: Action, effect: Effect | None) -
     if claimed is None or claimed.state == "claimed":
         return None
     if claimed.state == "done":
-        return dict(json.loads(claimed.outcome))
+        return dict(json.loads(claimed.outcome or "{}"))  # a person may not know what it returned
     if claimed.state == "taken":
         return await env.happened(action)
     raise UnfinishedCallError(

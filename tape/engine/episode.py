@@ -96,7 +96,8 @@ class Episode:
         dry_run: Makes actions on copies; only with ``world_model="copy"``.
         at_once: What runs before its turn.
         notes: What the agent knows of effects before they are made (:mod:`tape.approval`).
-        known_outcome: What came of an action that an episode which is resumed has done already; else None.
+        known_outcome: What came of an action that an episode which is resumed has done already; else None. It gets the
+            action, and whether its effect is claimed.
     """
 
     env: Environment
@@ -116,7 +117,7 @@ class Episode:
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
     dry_run: DryRuns = field(default_factory=DryRuns)
     at_once: InTurn = field(default_factory=InTurn)
-    known_outcome: Callable[[Action], Mapping[str, Any] | None] = lambda _: None
+    known_outcome: Callable[[Action, bool], Mapping[str, Any] | None] = lambda *_: None
     _approved: tuple[int, Action] | None = None
     """The step and the action that are approved already."""
 
@@ -318,7 +319,7 @@ class Episode:
         if env.records:
             key = "" if effect is None or effect.claimed is None else effect.key
             self.trace.write(CallBegunEvent(step=step, action=action, pure=env.is_pure(action), key=key))
-            known = self.known_outcome(action)
+            known = self.known_outcome(action, bool(key))
             if known is None:
                 known = await made_before(env, action, effect)
             await self.trace.turn()

@@ -100,6 +100,40 @@ class ClaimConformance(PartConformance):
         assert store.finish("k", 1, "done", {"usd": 3}).state == "done"
         assert self.sums(store, "org")["spent"] == 3
 
+    @pytest.mark.parametrize("by_hand", [False, True])
+    def test_what_was_made_although_it_was_given_up_is_booked(self, store: LedgerStore, by_hand: bool) -> None:
+        """An attempt that comes late is paid for beside the one that has failed since."""
+        assert self.state(store, "a", "1", again=True) == "claimed"
+        self.set_time(store, BEGIN + timedelta(seconds=60))
+        if by_hand:
+            store.decide("k", "anna", "was mistaken", done=False)
+        else:
+            assert self.state(store, "b", "2", again=True) == "taken"
+            assert store.finish("k", 2, "failed", {"usd": 1}).state == "failed"
+        for _ in range(2):
+            assert store.finish("k", 1, "done", {"usd": 5}).state == "done"
+            assert self.sums(store, "org")["spent"] == (5 if by_hand else 6)
+
+    def test_an_unknown_effect_is_taken_where_it_may_be_made_again(self, store: LedgerStore) -> None:
+        """After the lease, in which the call may still be under way; its hold is corrected then."""
+        assert self.state(store, "a", "1", again=True) == "claimed"
+        assert store.finish("k", 1, "unknown", {}).state == "unknown"
+        assert self.state(store, "b", "2", again=True) == "busy"
+        self.set_time(store, BEGIN + timedelta(seconds=60))
+        assert self.claim(store, "b", "2", again=True) == Claimed("k", "taken", 2)
+        assert self.sums(store, "org")["spent"] == 10
+        assert store.finish("k", 2, "done", {"usd": 3}).state == "done"
+        assert self.sums(store, "org") == {"spent": 3, "held": 0, "debt": 0, "left": 97}
+
+    @pytest.mark.parametrize("done", [True, False])
+    def test_an_effect_is_decided_once_its_lease_is_over(self, store: LedgerStore, done: bool) -> None:
+        """As where nobody can be asked whether it was made."""
+        assert self.state(store, "a", "1", again=True) == "claimed"
+        self.set_time(store, BEGIN + timedelta(seconds=60))
+        store.decide("k", "anna", "looked it up", done=done)
+        assert self.sums(store, "org") == {"spent": 10 * done, "held": 0, "debt": 0, "left": 100 - 10 * done}
+        assert self.state(store, "b", "2", again=True) == ("done" if done else "claimed")
+
     def test_claims_are_read_and_kept(self, store: LedgerStore) -> None:
         """The latest first, also by another program."""
         self.claim(store, "a", "1")

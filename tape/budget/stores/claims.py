@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, ClaimState
-from tape.budget.contract import HoldRequest, Note, Refused
+from tape.budget.contract import HoldRequest, Note, Refused, State
 from tape.budget.rules import LedgerError, Paused
 from tape.budget.stores.books import Books
-from tape.budget.stores.windows import Record
+from tape.budget.stores.windows import Hold, Record
 
 
 @dataclass(slots=True)
@@ -48,9 +48,9 @@ class ClaimBooks(Books):
             scope = self.holds[known.hold].request.scope
             if scope != request.scope:
                 raise LedgerError(another_claim(claim.key, scope))
-            if known.state in ("done", "unknown"):
+            if known.state == "done" or (known.state == "unknown" and not claim.again):
                 return self.told(claim.key)
-        if known is not None and known.state == "claimed":
+        if known is not None and known.state != "failed":
             if known.worker == claim.worker:  # it asks again, since it had no answer
                 return self.told(claim.key)
             if known.until > at:
@@ -80,27 +80,38 @@ class ClaimBooks(Books):
         if known.state == "done" or (end != "done" and (late or not open_)):
             return self.told(key)
         hold = self.holds[known.hold]
-        if hold.state != "held" and not hold.expired:  # an attempt that failed has ended it
-            record: Record = {"do": "finish", "at": at}
-        elif end == "unknown":
+        if end == "unknown":
             unknown = {} if hold.request.part else dict.fromkeys(hold.worst)
-            record = {**self.ending(hold, "booked", unknown, at), "provisional": True}
+            record = self._provisional(hold, "booked", unknown, at)
+        elif end == "failed":
+            record = self._provisional(hold, "settled", amounts, at)
         else:
-            record = self.ending(hold, "settled", amounts, at)
+            if known.state == "failed":  # an earlier attempt was made after all, and what the last one took stays
+                used = {kind: hold.worst.get(kind) if n is None else n for kind, n in amounts.items()}
+                amounts = {kind: (used.get(kind) or 0) + hold.spent.get(kind, 0) for kind in {**used, **hold.spent}}
+            record = {**self._provisional(hold, "settled", amounts, at), "provisional": False}
         return {**record, "effect": key, "becomes": end, "outcome": outcome}
+
+    def _provisional(self, hold: Hold, state: State, amounts: Mapping[str, int | None], at: datetime) -> Record:
+        """The end of a hold that may be corrected once, where nobody has ended it by hand."""
+        if hold.state != "held" and not hold.expired:
+            return {"do": "finish", "at": at, "provisional": False}
+        return {**self.ending(hold, state, amounts, at), "provisional": True}
 
     def decide(self, key: str, done: bool, outcome: str, at: datetime) -> Record:
         """What is to be written down for a decision by hand.
 
         Raises:
-            LedgerError: There is no such claim, or it is not unknown.
+            LedgerError: There is no such claim, or its end is known, or its lease is not over.
         """
         if (known := self.claimed.get(key)) is None:
             raise LedgerError(no_claim(key))
-        if known.state != "unknown":
+        if known.state != "unknown" and (known.state != "claimed" or known.until > at):
             raise LedgerError(not_unknown(key, known.state))
         hold = self.holds[known.hold]
-        record = self.ending(hold, "settled" if done else "voided", dict.fromkeys(hold.worst) if done else {}, at)
+        record = self._provisional(hold, "voided", {}, at)
+        if done:
+            record = {**self._provisional(hold, "settled", dict.fromkeys(hold.worst), at), "provisional": False}
         return {**record, "effect": key, "becomes": "done" if done else "failed", "outcome": outcome}
 
     def told(self, key: str, state: ClaimState | None = None) -> Claimed:
@@ -134,7 +145,7 @@ class ClaimBooks(Books):
             claim.state, claim.outcome = record["becomes"], record["outcome"]
             if "who" in record:
                 self.notes.appendleft(Note(record["at"], record["who"], record["why"], f"decide {key}"))
-            if record.get("provisional"):
+            if record["provisional"]:
                 self.holds[claim.hold].expired = True
             return
         before = self.claimed.pop(key, None)  # so that the latest is the last
@@ -152,7 +163,7 @@ def no_claim(key: str) -> str:
 
 def not_unknown(key: str, state: str) -> str:
     """Why a claim is not decided by hand."""
-    return f"the effect {key} is {state}; a person decides about one that is unknown"
+    return f"the effect {key} is {state}; a person decides about one that is unknown, or whose lease is over"
 
 
 def another_claim(key: str, scope: str) -> str:

@@ -479,14 +479,15 @@ begin
   if found then
     select scope into of_scope from hold where id = c.hold;
     if of_scope <> r->>'scope' then return jsonb_build_object('error', 'another claim', 'scope', of_scope); end if;
-    if c.state = 'claimed' and c.worker <> r->>'worker' then
+    if (c.state = 'claimed' or (c.state = 'unknown' and (r->>'again')::boolean)) and c.worker <> r->>'worker' then
       if c.until > at then
         return jsonb_build_object('claim', jsonb_build_array('busy', c.attempt, '', extract(epoch from c.until - at)));
       end if;
       if not (r->>'again')::boolean then
         return finish_effect(jsonb_build_object('effect', c.key, 'attempt', c.attempt, 'becomes', 'unknown', 'amounts', '{}', 'outcome', ''), mine, at);
       end if;
-      update claim set worker = r->>'worker', attempt = c.attempt + 1, until = lease, taken = true where key = c.key;
+      update claim set worker = r->>'worker', attempt = c.attempt + 1, until = lease, state = 'claimed', outcome = '',
+        taken = true where key = c.key;
       return jsonb_build_object('claim', jsonb_build_array('taken', c.attempt + 1, '', 0));
     end if;
     if c.state <> 'failed' then
@@ -506,7 +507,7 @@ end $$;
 
 -- End a claim and its hold. What is done is done, whoever says so; that it was not made, only who has it now.
 create function finish_effect(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
-declare c claim; h hold; becomes text := r->>'becomes';
+declare c claim; h hold; becomes text := r->>'becomes'; used jsonb;
 begin
   select claim.* into c from claim join hold on hold.id = claim.hold
     where key = r->>'effect' and split_part(scope, '/', 1) = any (mine);
@@ -516,32 +517,39 @@ begin
     return jsonb_build_object('claim', jsonb_build_array(c.state, c.attempt, c.outcome, 0));
   end if;
   select * into h from hold where id = c.hold;
-  if h.state = 'held' or h.expired then  -- an attempt that failed has ended it
+  if h.state = 'held' or h.expired then  -- else somebody has ended it by hand
     if becomes = 'unknown' then
       perform ended(jsonb_build_object('id', h.id, 'state', 'booked', 'amounts', case when h.part <> '' then '{}'
         else (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(h.worst) as one (key)) end), mine, at);
-      update hold set expired = true where id = h.id;
     else
-      perform ended(jsonb_build_object('id', h.id, 'state', 'settled', 'amounts', r->'amounts'), mine, at);
+      used := r->'amounts';
+      if c.state = 'failed' then  -- an earlier attempt was made after all, and what the last one took stays
+        select coalesce(jsonb_object_agg(kind, coalesce((used->>kind)::bigint, case when used ? kind then (h.worst->>kind)::bigint end, 0)
+            + coalesce((h.spent->>kind)::bigint, 0)), '{}') into used
+          from (select jsonb_object_keys(used) as kind union select jsonb_object_keys(h.spent)) as kinds;
+      end if;
+      perform ended(jsonb_build_object('id', h.id, 'state', 'settled', 'amounts', used), mine, at);
     end if;
+    update hold set expired = becomes <> 'done' where id = h.id;
   end if;
   update claim set state = becomes, outcome = r->>'outcome' where key = c.key;
   return jsonb_build_object('claim', jsonb_build_array(becomes, c.attempt, r->>'outcome', 0));
 end $$;
 
--- What a person says of an unknown effect.
+-- What a person says of an effect that is unknown, or whose lease is over.
 create function decide_effect(r jsonb, mine text[], at timestamptz) returns jsonb language plpgsql as $$
 declare c claim; h hold;
 begin
   select claim.* into c from claim join hold on hold.id = claim.hold
     where key = r->>'effect' and split_part(scope, '/', 1) = any (mine);
   if not found then return jsonb_build_object('error', 'no claim'); end if;
-  if c.state <> 'unknown' then return jsonb_build_object('error', 'not unknown', 'state', c.state); end if;
+  if c.state <> 'unknown' and (c.state <> 'claimed' or c.until > at) then return jsonb_build_object('error', 'not unknown', 'state', c.state); end if;
   select * into h from hold where id = c.hold;
-  if h.expired then
+  if h.expired or h.state = 'held' then
     perform ended(jsonb_build_object('id', h.id, 'state', case when (r->>'done')::boolean then 'settled' else 'voided' end, 'amounts',
       case when (r->>'done')::boolean then (select coalesce(jsonb_object_agg(key, null), '{}') from jsonb_object_keys(h.worst) as one (key)) else '{}' end),
       mine, at);
+    update hold set expired = not (r->>'done')::boolean where id = h.id;
   end if;
   update claim set state = case when (r->>'done')::boolean then 'done' else 'failed' end, outcome = r->>'outcome' where key = c.key;
   return '{}';
