@@ -1,11 +1,11 @@
 """Real ``kill -9`` of workers of DBOS that run agents, against a receiver that counts effects.
 
-``python -m experiments.effects.dbos_kills --url postgresql://user@host/postgres`` makes a database of its own there. The
-models are scripted. The receiver answers on loopback after up to 0.2 s, and does a payment at a random moment of that.
-A worker recovers what the one before it had under way, begins more, and is killed: a third of them at a random moment, the
-others at a random moment of the next request to the receiver. Of the tools one
-is idempotent (the receiver pays once for a key), one is asked for its outcome, and one is neither. Where a run of that
-one waits for a person, the simulated person looks at the receiver.
+``python -m experiments.effects.dbos_kills --url postgresql://user@host/postgres`` makes a database of its own there.
+The models are scripted. The receiver answers on loopback after up to 0.2 s, and does a payment at a random moment of
+that. A worker recovers what the one before it had under way, begins more, and is killed: a third of them at a random
+moment, the others at a random moment after the receiver has got a request. Of the tools one is idempotent (the receiver
+pays once for a key), one is asked for its outcome, and one is neither. Where a run of that one waits for a person, the
+simulated person looks at the receiver.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Receiver(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Receiver
 
-    def do_POST(self) -> None:  # noqa: N802 - the name is the library's
+    def do_POST(self) -> None:
         told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         answer = json.dumps(self.server.take(self.path, told)).encode()
         with suppress(OSError):  # who asked was killed
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _ask(port: int, path: str, **told: str) -> Any:
     request = Request(f"http://127.0.0.1:{port}{path}", json.dumps({"key": "", **told}).encode(), method="POST")
-    with urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+    with urlopen(request, timeout=30) as answer:
         return json.load(answer)
 
 
@@ -105,7 +105,7 @@ def _tools(port: int, kind: str) -> list[Tool]:
     @tool(pure=True, usd="0.001")
     def rate(currency: str) -> float:
         """The rate of a currency."""
-        _ask(port, "/rate")
+        _ask(port, "/rate", currency=currency)
         return 2.0
 
     def was_paid(ctx: ToolContext) -> Happened | bool:
@@ -117,7 +117,7 @@ def _tools(port: int, kind: str) -> list[Tool]:
     @tool(usd=PAYMENT, key=("to",), **declared.get(kind, {}))
     def pay(ctx: ToolContext, to: str, rate: float) -> str:
         """Pay somebody."""
-        return str(_ask(port, "/pay", key=ctx.key, run=ctx.run, to=to, kind=kind))
+        return str(_ask(port, "/pay", key=ctx.key, run=ctx.run, to=to, kind=kind, rate=str(rate)))
 
     return [rate, pay]
 
