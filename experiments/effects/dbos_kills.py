@@ -159,7 +159,7 @@ def work(url: str, port: int, number: int, more: bool, ready: Any) -> None:
 
 def _wait(rng: random.Random, receiver: Receiver) -> None:
     """Wait for the moment of a kill."""
-    time.sleep(rng.uniform(0, 2))
+    time.sleep(rng.uniform(0, 4))
     if rng.random() < 2 / 3:
         until = time.monotonic() + 5
         while time.monotonic() < until and not any(receiver.under_way.values()):
@@ -201,7 +201,7 @@ def main() -> int:
     args = parser.parse_args()
     name = f"dbos_kills_{time.time_ns()}"
     with psycopg.connect(args.url, autocommit=True) as connection:
-        connection.execute(f"create database {name}")  # type: ignore[call-overload]
+        connection.execute(f"create database {name}")
     url = f"{args.url.rpartition('/')[0]}/{name}"
     PostgresStore.create(url)
     store = open_store(url)

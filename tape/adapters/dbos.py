@@ -63,6 +63,26 @@ class DurableAgent:
 
     Raises:
         ConfigError: The agent has no tools, runs calls at once, plans on copies, or its model learns from its answers.
+
+    Examples:
+        >>> from dbos import DBOS, SetWorkflowID
+        >>> from tape import TapeAgent, tool
+        >>> from tape.adapters.dbos import DurableAgent
+        >>> from tape.budget import open_store
+        >>> from tape.lm.scripted import ScriptedLM
+        >>> @tool(usd="0.30", key=("order",))
+        ... def pay(order: int) -> str:
+        ...     "Pay an order."
+        ...     return f"receipt of order {order}"
+        >>> agent = TapeAgent(ScriptedLM(["answer(pay(order=7))"]), tools=[pay])
+        >>> payer = DurableAgent(agent, open_store("file://budget.ledger"), "org/payments")
+        >>> config = {"name": "orders", "system_database_url": "sqlite:///dbos.sqlite", "log_level": "ERROR"}
+        >>> _ = DBOS(config=config)
+        >>> DBOS.launch()
+        >>> with SetWorkflowID("order-7"):
+        ...     print(payer.workflow("Pay order 7.", "$0.50, 9 steps")["answer"])
+        receipt of order 7
+        >>> DBOS.destroy(destroy_registry=True)
     """
 
     agent: Agent[Any, Any]

@@ -36,6 +36,7 @@ ASKS = {
     "inspect": "at('tape.adapters.inspect_log').export(None)", "langchain": "at('tape.adapters.langchain')",
     "pydantic-ai": "at('tape.adapters.pydantic_ai')", "openai-agents": "at('tape.adapters.openai_agents')",
     "smolagents": "at('tape.adapters.smolagents')", "dspy": "at('tape.adapters.dspy')",
+    "dbos": "at('tape.adapters.dbos')",
     "litellm": "at('tape.adapters.litellm')",
     "parquet": "at('tape.plugins').require_extra('parquet', 'pyarrow', what='it')",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
