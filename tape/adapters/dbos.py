@@ -65,7 +65,6 @@ class DurableAgent:
         ConfigError: The agent has no tools, runs calls at once, plans on copies, or its model learns from its answers.
 
     Examples:
-        >>> from dbos import DBOS, SetWorkflowID
         >>> from tape import TapeAgent, tool
         >>> from tape.adapters.dbos import DurableAgent
         >>> from tape.budget import open_store
@@ -75,14 +74,9 @@ class DurableAgent:
         ...     "Pay an order."
         ...     return f"receipt of order {order}"
         >>> agent = TapeAgent(ScriptedLM(["answer(pay(order=7))"]), tools=[pay])
-        >>> payer = DurableAgent(agent, open_store("file://budget.ledger"), "org/payments")
-        >>> config = {"name": "orders", "system_database_url": "sqlite:///dbos.sqlite", "log_level": "ERROR"}
-        >>> _ = DBOS(config=config)
-        >>> DBOS.launch()
-        >>> with SetWorkflowID("order-7"):
-        ...     print(payer.workflow("Pay order 7.", "$0.50, 9 steps")["answer"])
-        receipt of order 7
-        >>> DBOS.destroy(destroy_registry=True)
+        >>> payer = DurableAgent(agent, open_store("memory:"), "org/payments", name="pay an order")
+        >>> payer.workflow.__name__  # after DBOS.launch(): DBOS.start_workflow(payer.workflow, "Pay order 7.", "$0.50")
+        'workflow'
     """
 
     agent: Agent[Any, Any]
@@ -151,11 +145,14 @@ class DurableAgent:
 
 
 def question(workflow_id: str, timeout: float = 0) -> dict[str, str] | None:
-    """What a workflow asks a person now: ``id``, ``action`` and ``text``; None where it asks nothing.
+    """What a workflow asks a person now; None where it asks nothing.
 
     Args:
         workflow_id: The workflow.
         timeout: Seconds to wait for its first question.
+
+    Returns:
+        ``id``, for :func:`approve`; ``action``; ``text``, in which long values are cut; ``whole``, the action uncut.
     """
     asked: dict[str, str] | None = DBOS.get_event(workflow_id, QUESTION, timeout)
     return asked

@@ -30,7 +30,7 @@ from tape.lm.wrapper import WrappedLM
 from tape.protocols import Action, Observation
 from tape.tools.environment import ToolEnvironment
 
-PREFIX, QUESTION = "tape.", "tape.question"
+PREFIX, QUESTION = "tape ", "tape question"
 NOTHING = "{}"
 """The outcome of what is no call, such as an answer."""
 
@@ -219,7 +219,7 @@ class DurableRun(Payer):
         if request.reason == "asked":
             raise ConfigError("a call of a workflow cannot ask a person amid it; declare its tool destructive=True")
         self._questions += 1
-        asked = {"id": str(self._questions), "action": request.whole, "text": str(request)}
+        asked = {"id": str(self._questions), "action": request.shown, "text": str(request), "whole": request.whole}
         await DBOS.set_event_async(QUESTION, asked)
         said = await DBOS.recv_async(f"{QUESTION} {self._questions}", timeout_seconds=self._patience)
         await DBOS.set_event_async(QUESTION, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -107,6 +108,7 @@ def launched(url: str, executor: str) -> None:
         scheduler_polling_interval_sec=1.0,
     )  # fmt: skip
     SystemDatabase._notification_fallback_polling_interval = 0.5  # what waits for a message ends so soon after DBOS
+    logging.getLogger("dbos").handlers.clear()  # those of a launch in another test
     DBOS(config=config)
     DBOS.launch()
 

@@ -30,7 +30,7 @@ from tape.lm.scripted import ScriptedLM
 from tests.tape.adapters.durable import ASKING, CUT, SCOPE, Bank, durable, launched, tools
 
 CAP = 20_000_000
-STEPS = [f"tape.{step}" for step in ("begun", "model", "tool rate", "model", "tool pay", "tool answer")]
+STEPS = [f"tape {step}" for step in ("begun", "model", "tool rate", "model", "tool pay", "tool answer")]
 
 
 class Workplace:
@@ -179,7 +179,7 @@ def test_what_was_refused_stays_refused_over_a_recovery(place: Workplace) -> Non
     agent = replace(place.agents["plain"], scope="tight/team", name="tight")
     first = place.run(agent, "tight")
     assert first["end_state"] == "budget:usd"
-    assert place.steps("tight")[-1] == "tape.refused"
+    assert place.steps("tight")[-1] == "tape refused"
     place.store.set_cap(Cap("tight", "usd", CAP), "anna", "more")
     last = len(place.steps("tight"))
     assert place.again("tight", last + 1)["end_state"] == "budget:usd"
