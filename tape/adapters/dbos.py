@@ -101,7 +101,7 @@ class DurableAgent:
         if for_run(model) is not model:
             raise ConfigError(f"{model.name} learns from its answers, which a recovered workflow asks not again")
 
-        @DBOS.workflow(name=self.name)
+        @DBOS.workflow(name=self.name)  # type: ignore[untyped-decorator]
         def workflow(task: str, budget: str = "", seed: int = 0) -> dict[str, Any]:
             return self._played(task, Budget.read(budget or None), seed)
 
