@@ -116,6 +116,9 @@ def test_a_run_to_its_end_pays_once_for_each_step(
     assert (bank.asked, len(bank.lines("whole"))) == (calls, 2)
     assert not {"reserve", "claim", "finish", "cap"} & {*asked[before:]}
     assert store.read("whole") == [balance]
+    again = place.again("whole", 1 + STEPS.index("tape tool pay"))  # as if killed before the payment was recorded
+    assert (again["answer"], bank.asked, len(bank.lines("whole"))) == ("paid ann", calls, 2)
+    assert [do for do in asked if do in ("claim", "finish")] == ["claim", "finish", "claim"]
     store.close()
 
 
