@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-import ssl
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -98,13 +97,6 @@ def sweep(cases: Sequence[tuple[Provider, tuple[str, ...]]]) -> dict[str, Any]:
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:60])
     assert counted["succeeded"] + counted["ended"] == len(cases)
     return {"servers": len(cases), **counted}
-
-
-@pytest.fixture(autouse=True)
-def _one_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Certificates are loaded once, not for each of the clients, none of which needs them."""
-    loaded = ssl.create_default_context()
-    monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: loaded)
 
 
 SINGLE = [(), *((name,) for name in DEVIATIONS)]
