@@ -209,7 +209,7 @@ def test_ctrl_c_ends_an_episode_at_once_and_in_order(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     # What an interrupted call used is unknown, so all of it is booked.
     spent = {place: 0 if place.endswith("plans") else 10_000 for place in PLACES}
-    threads = {place: 1 for place in PLACES} | {PLACES[-1]: 2}
+    threads = dict.fromkeys(PLACES, 1) | {PLACES[-1]: 2}
     said = [f"interrupted {place} {spent[place]} 0 {threads[place]}" for place in PLACES]
     assert done.stdout.splitlines() == [*said, "and on"], done.stderr
     assert "Traceback" not in done.stderr

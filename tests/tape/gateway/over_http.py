@@ -83,6 +83,8 @@ def serving_here(file: Path, *, port: str = "0", **env: str) -> Iterator[str]:
         try:
             yield address_in(log, lambda: None if thread.is_alive() else 1)
         finally:
+            while not began and thread.is_alive():  # it logs where it serves before it is made
+                time.sleep(0.01)
             for server in began:
                 server.should_exit = True
             thread.join()

@@ -44,7 +44,7 @@ ROUNDS = st.fixed_dictionaries({"num_plans": st.integers(1, 6), "max_replans": s
 
 
 @given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), VERIFICATION, ROUNDS)
-@examples(80)
+@examples(40)
 def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
     world: World, seed: int, skill: float, steps: int, verification: dict[str, Any], rounds: dict[str, int]
 ) -> None:
@@ -118,10 +118,10 @@ def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
 
 @pytest.mark.slow
 def test_certified_commitments_execute_and_belief_commitments_often_do_not() -> None:
-    commitments, infeasible = many(16)
-    assert commitments["grounded"] > 12
+    commitments, infeasible = many(8)
+    assert commitments["grounded"] > 5
     assert infeasible["grounded"] == 0
-    assert infeasible["belief"] > 1
+    assert infeasible["belief"] > 0
 
 
 @pytest.mark.soak

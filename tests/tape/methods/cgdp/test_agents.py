@@ -52,7 +52,7 @@ from tests.tape.methods.cgdp.sweep import AGENTS, play_case, random_case
 TARN = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
 
 
-@examples(150)
+@examples(80)
 @given(st.integers(0, 2**32))
 def test_no_prompt_above_the_window_and_no_budget_exceeded(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     play_case(random_case(random.Random(seed)), tmp_path_factory.mktemp("search") / "trace.jsonl")
