@@ -140,11 +140,9 @@ def test_2_000_calls_are_shown_as_small_as_ten(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
     write_journal(file.with_suffix(".journal.jsonl"), 2_000)
     with people_at(file) as people:
-        pairs = [people.asks() for _ in range(9)]
-    state = pairs[0][1]
+        state = people.asks()[1]
     assert sum(day["calls"] for day in state["days"]) > 1_800
     assert len(json.dumps(state)) < 30_000
-    assert sorted(pair[2] for pair in pairs)[4] < 250  # milliseconds; 3 on a quiet machine
 
 
 async def test_days_are_counted_once_whoever_writes_them(tmp_path: Path) -> None:
@@ -209,6 +207,9 @@ def test_a_person_approves_for_a_client_that_cannot_ask(people: People, tmp_path
         assert "x" * 900 in shown
         assert people.decide("approve", "wipe", "old files")[:2] == (200, {"done": "approved wipe for one"})
     assert made[0]["isError"] is False
+    status, result, _ = people.asks("/act", {"act": "refuse", "id": item["id"], "why": ""})
+    assert (status, "does not wait any more" in result["error"]["message"]) == (409, True)
+    assert people.asks(f"/state?question={item['id']}")[0] == 404
     with meanwhile(people.address, "TWO", "wipe", path="/b") as made:
         assert people.decide("refuse", "wipe", "the only copy")[0] == 200
     assert made[0]["structuredContent"]["message"] == (
@@ -221,17 +222,6 @@ def test_a_person_approves_for_a_client_that_cannot_ask(people: People, tmp_path
     names = [entry["name"] for entry in journal if entry.get("do") == "hold"]
     said = "note: page approved wipe for one: old files", "note: page refused wipe for two: the only copy"
     assert names == [said[0], "wipe", said[1]]
-
-
-def test_a_question_is_answered_once_and_only_while_it_waits(people: People) -> None:
-    people.asks()
-    with meanwhile(people.address, "ONE", "wipe", path="/a") as made:
-        (item,) = people.until(lambda state: state["waiting"]["count"])["waiting"]["rows"]
-        assert people.decide("approve", "wipe")[0] == 200
-    assert made[0]["isError"] is False
-    status, result, _ = people.asks("/act", {"act": "refuse", "id": item["id"], "why": ""})
-    assert (status, "does not wait any more" in result["error"]["message"]) == (409, True)
-    assert people.asks(f"/state?question={item['id']}")[0] == 404
 
 
 def test_a_person_raises_caps_and_resumes_what_is_paused(people: People, store: LedgerStore) -> None:

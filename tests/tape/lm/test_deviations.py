@@ -112,7 +112,7 @@ ALL: dict[str, list[tuple[Provider, tuple[str, ...]]]] = {
 def test_a_server_with_one_deviation_and_some_with_two(provider: Provider) -> None:
     assert len(DEVIATIONS) >= 40
     r, whole = random.Random(provider.name), provider in (OPENAI, ANTHROPIC)  # the others speak as OpenAI does
-    sweep([(provider, names) for names in (*(SINGLE if whole else r.sample(SINGLE, 16)), *r.sample(PAIRS, 6))])
+    sweep([(provider, names) for names in (*(SINGLE if whole else r.sample(SINGLE, 8)), *r.sample(PAIRS, 4))])
 
 
 @pytest.mark.soak
