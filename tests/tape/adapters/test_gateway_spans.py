@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import socket
 from pathlib import Path
@@ -18,7 +17,7 @@ from tests.tape.adapters.collector import Collector, values
 from tests.tape.gateway.helpers import write_config
 from tests.tape.gateway.over_http import serving_here
 from tests.tape.gateway.test_calls import CONFIG
-from tests.tape.gateway.test_processes import client_at
+from tests.tape.gateway.test_processes import called
 
 ENDPOINT = command.SPANS_TO[0]
 
@@ -26,13 +25,8 @@ ENDPOINT = command.SPANS_TO[0]
 def play(file: Path, *calls: tuple[str, dict[str, Any]], **env: str) -> list[bool]:
     """Whether each call of a client is an error."""
 
-    async def asked(address: str) -> list[bool]:
-        headers = {"Authorization": f"Bearer {file.with_suffix('.token').read_text().strip()}"}
-        async with client_at(address, headers, "legacy") as client:
-            return [(await client.call_tool(name, arguments)).is_error for name, arguments in calls]
-
     with serving_here(file, **env) as address:
-        return asyncio.run(asked(address))
+        return called(file, address, *calls)
 
 
 def test_every_call_is_a_span_by_the_conventions(tmp_path: Path) -> None:

@@ -89,14 +89,11 @@ def test_parallel_calls_share_the_budget(driver: Driver, budget: str) -> None:
     exactly(guard, truth)
 
 
-def test_each_attempt_of_a_retry_is_paid_for(driver: Driver) -> None:
+def test_each_attempt_of_a_retry_is_paid_for_and_none_is_made_that_does_not_fit(driver: Driver) -> None:
     truth, guard = truth_of(Turn(fails=True), Turn(fails=True), *driver.end()), guard_of("calls=5")
     assert driver.play(truth, guard, retries=5).answer == "done"
     assert truth.spent["calls"] == guard.ledger.used["calls"] == 2 + len(driver.end())
     no_overspend(guard, truth)  # what failed counts as its worst case
-
-
-def test_no_attempt_is_made_that_does_not_fit(driver: Driver) -> None:
     truth, guard = truth_of(*[Turn(fails=True)] * 9), guard_of("calls=2")
     assert "calls" in driver.play(truth, guard, retries=5).refused
     assert truth.spent["calls"] == guard.ledger.used["calls"] == 2

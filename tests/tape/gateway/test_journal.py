@@ -160,24 +160,6 @@ async def test_a_call_that_is_cancelled_before_the_disk_has_it_spends_nothing(
     assert [record.state for record in FileStore(path).history()] == ["voided"]
 
 
-async def test_gateways_of_one_journal_share_its_caps(path: Path) -> None:
-    ledgers, other = (books(path, run=1000, session=700) for _ in range(2))
-    charge = await begin(ledgers)
-    with pytest.raises(BudgetExceededError, match="session"):  # a slot has one budget, whoever serves it
-        await begin(other)
-    charge.settle(Resources({"usd": 100, "steps": 1}))
-    booked(ledgers)
-    (await begin(other)).settle(COST)
-    with pytest.raises(BudgetExceededError, match="session"):
-        await begin(ledgers)
-    await ledgers.begin(ledgers.current("local", 2), "look", COST)
-    with pytest.raises(BudgetExceededError, match="run"):
-        await other.begin(other.current("local", 3), "look", COST)
-    for gateway in (ledgers, other):
-        gateway.close()
-    assert used(path) == {"steps": 3, "usd": 900}
-
-
 async def test_a_handle_is_known_to_all_gateways_of_a_journal(path: Path) -> None:
     ledgers, other = (books(path, run=1000) for _ in range(2))
     handle = await ledgers.checkpoint(ledgers.current("local", 1))

@@ -72,6 +72,17 @@ async def client_at(address: str, headers: dict[str, str], mode: str, **options:
             yield client
 
 
+def called(file: Path, address: str, *calls: tuple[str, dict[str, Any]]) -> list[bool]:
+    """Whether each call of a client is an error."""
+
+    async def ask() -> list[bool]:
+        headers = {"Authorization": f"Bearer {file.with_suffix('.token').read_text().strip()}"}
+        async with client_at(address, headers, "legacy") as client:
+            return [(await client.call_tool(name, arguments)).is_error for name, arguments in calls]
+
+    return asyncio.run(ask())
+
+
 TWICE = {"legacy": [None, None, None, "session"], "auto": [None, None, "run", "run"]}
 """What two sessions of four calls are answered, one after the other."""
 

@@ -234,10 +234,8 @@ def play(folder: Path, episodes: int) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
-@pytest.mark.parametrize(
-    "episodes", [pytest.param(5, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.soak)]
-)
-def test_a_run_against_hostile_replies_is_summarised(tmp_path: Path, episodes: int, keep_figures: Keep) -> None:
-    mapping = play(tmp_path, episodes)
-    assert mapping["episodes"] == episodes
+@pytest.mark.soak
+def test_a_run_against_hostile_replies_is_summarised(tmp_path: Path, keep_figures: Keep) -> None:
+    mapping = play(tmp_path, 60)
+    assert mapping["episodes"] == 60
     keep_figures("hostile_endpoint_runs", mapping)

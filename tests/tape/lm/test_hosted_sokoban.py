@@ -7,7 +7,6 @@ import pytest
 
 from tape.cli.main import main
 from tape.lm.bundled import open_bundled
-from tests.tape.chat_player import ChatPlayer
 from tests.tape.helpers import without_times
 from tests.tape.lm.endpoint import Endpoint
 
@@ -40,15 +39,3 @@ def test_episodes_through_http_are_those_without_it(agent: str, tmp_path: Path) 
     assert [r["lm_calls"] for r in hosted] == [r["lm_calls"] for r in local]
     asked = [body["response_format"]["json_schema"]["schema"] for body in endpoint.bodies]
     assert all(set(schema["properties"]) == {"answer"} for schema in asked)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["tape", "react"])
-def test_a_chat_model_plays_through_http(agent: str, tmp_path: Path) -> None:
-    with Endpoint(ChatPlayer(open_bundled(MODEL.split(":")[1]))) as endpoint:
-        results = run(f"openai:chat@{endpoint.url}", tmp_path / "out", "--agent", agent, "--batch", "2")
-    assert any(r["success"] for r in results)
-    assert all(r["malformed"] == 0 for r in results)
-    asked = {tuple(body["response_format"]["json_schema"]["schema"]["properties"]) for body in endpoint.bodies}
-    assert asked >= {"tape": {("thought", "actions"), ("answer",)}, "react": {("thought", "action")}}[agent]
-    assert agent != "tape" or any(fields[:2] == ("1", "2") for fields in asked), "plans are rolled out in one answer"

@@ -1,7 +1,6 @@
 """Repeated calls, caches, nested ledgers and a run's ledger together; backends that answer what they were not asked."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tape.agents.react import ReactAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
@@ -29,7 +27,6 @@ from tape.lm.base import (
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
-from tape.testing.line import Line
 from tape.trace import LedgerEvent, TraceWriter
 from tests.tape.engine.test_loop import NearSighted
 from tests.tape.helpers import CORRIDOR, play
@@ -278,13 +275,3 @@ def test_nothing_wrong_is_kept_in_a_cache(tmp_path: Path) -> None:
         asyncio.run(cached.generate(REQUESTS))
     assert cached._db.execute("SELECT count(*) FROM completions").fetchone() == (0,)
     cached.close()
-
-
-def test_an_episode_ends_with_it() -> None:
-    model = Wrong(GENERATED["none"][0])
-    model.prompt_format = "compact"
-    result = ReactAgent(model).run(Line(), budget=Budget.of(steps=3, tokens=10_000))
-    assert result.end_state == "model_error"
-    assert "gave 0 answers to 1 requests" in result.detail
-    assert result.used["tokens"] > 0
-    json.dumps(result.model_dump(mode="json"), allow_nan=False)
