@@ -117,18 +117,12 @@ def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
 
 
 @pytest.mark.slow
-def test_certified_commitments_execute_and_belief_commitments_often_do_not() -> None:
-    commitments, infeasible = many(8)
-    assert commitments["grounded"] > 5
+@pytest.mark.parametrize("episodes", [8, pytest.param(2500, marks=pytest.mark.soak)])
+def test_certified_commitments_execute_and_belief_commitments_often_do_not(episodes: int) -> None:
+    commitments, infeasible = many(episodes)
+    assert commitments["grounded"] > 0.6 * episodes
     assert infeasible["grounded"] == 0
     assert infeasible["belief"] > 0
-
-
-@pytest.mark.soak
-def test_all_of_many_certified_commitments_execute() -> None:
-    commitments, infeasible = many(2500)
-    assert commitments["grounded"] > 2000
-    assert infeasible["grounded"] == 0
 
 
 @given(worlds, st.integers(0, 99), st.integers(0, 4000), st.integers(0, 20))
