@@ -191,7 +191,7 @@ def die_by_a_signal(place: Place, chance: Random) -> None:
 def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str]) -> dict[str, object]:
     """Let clients die, ten beside each journal."""
     chance, kinds, counts = Random(seed), Counter[str](), Counter[str]()
-    place = Place(folder / "0", linger=False)
+    place = Place(folder / "0", linger=deaths < 10)
     for number in range(deaths):
         if number and not number % 10:
             place = Place(folder / str(number), linger=number % 20 == 10)
