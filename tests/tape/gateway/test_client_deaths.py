@@ -214,7 +214,7 @@ def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str]) -> dict[str, 
 @pytest.mark.parametrize(
     ("deaths", "kinds"),
     [
-        pytest.param(3, ("an approval on its way", "reads no more", "the gateway killed"), id="3"),
+        pytest.param(2, ("reads no more", "the gateway killed"), id="2"),
         pytest.param(100, KINDS, marks=pytest.mark.soak, id="100"),
     ],
 )

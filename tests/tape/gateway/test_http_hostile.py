@@ -94,7 +94,7 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     end, began = threading.Event(), time.monotonic()
     with serving(file, **TOKENS) as address:
         honest = Honest(address)
-        for _ in range(100):
+        for _ in range(20):
             honest.ask()
         alone, honest.seconds = sorted(honest.seconds), []
         thread = threading.Thread(target=honest.ask_until, args=(end,))
@@ -116,7 +116,7 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     slowest = sorted(honest.seconds)
     return {
         **json.loads(attack.stdout), "requests": sum(json.loads(attack.stdout)["sent"].values()),
-        "honest_alone_median_seconds": round(alone[50], 4), "honest_alone_slowest_seconds": round(alone[-1], 3),
+        "honest_alone_median_seconds": round(alone[10], 4), "honest_alone_slowest_seconds": round(alone[-1], 3),
         "honest_requests": len(slowest), "honest_median_seconds": round(slowest[len(slowest) // 2], 4),
         "honest_slowest_seconds": round(slowest[-1], 3),
         "honest_over_one_second": sum(seconds > 1 for seconds in slowest), "load_average": round(os.getloadavg()[1], 1),

@@ -122,13 +122,7 @@ def test_what_is_no_count_is_no_usage(tokens: Any) -> None:
 
 def test_retry_after_of_any_size_is_read_or_passed_over() -> None:
     assert retry_after({}) is None
-    for text, seconds in (
-        ("3.5", 3.5),
-        ("-3", 0),
-        ("9" * 200, LONGEST_WAIT),
-        ("Fri, 31 Dec 9998 23:59:59 GMT", LONGEST_WAIT),
-        ("Fri, 31 Dec 1999 23:59:59 GMT", 0),
-    ):
+    for text, seconds in (("3.5", 3.5), ("-3", 0), ("9" * 200, LONGEST_WAIT)):
         assert retry_after({"retry-after": text}) == seconds
     r = random.Random(5)
     parts = [*WAITS, "Mon,", "31", "Feb", "0000", "99:99", "+0000", "-99999", "GMT", "()", '"', "\\", ":", "1" * 30]
