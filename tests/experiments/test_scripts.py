@@ -23,20 +23,23 @@ def test_the_demo_runs_draws_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = ["--models", "bundled:nano", "--levels", "easy", "--repeats", "1", "--quiet", "--out", str(tmp_path / "d")]
+    played: list[Path] = []
+    monkeypatch.setattr(demo, "support", lambda out, _: played.append(out) or out)  # test_support plays it
     assert demo.main(args) == 0
+    assert played
     text = capsys.readouterr().out
     assert "TAPE beside" in text
     assert "open_loop" in text
     pictures = [line.strip() for line in text.splitlines() if line.strip().endswith((".svg", ".png"))]
     assert pictures
     assert all(Path(p).stat().st_size > 1000 for p in pictures)
-    monkeypatch.setattr(demo, "support", lambda out, console: out)  # which is played anew each time
     assert demo.main(args) == 0
     assert "[1/10]" not in capsys.readouterr().out, "a finished demo has nothing to run"
     assert demo.main(["--models", "nonsense", "--out", str(tmp_path / "e")]) == 2
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_an_experiment_stops_at_its_budget_and_goes_on_with_a_larger_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
