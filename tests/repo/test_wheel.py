@@ -8,10 +8,13 @@ import sys
 import sysconfig
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from tape.budget import Resources
 from tape.choice.graph import PlanGraph
@@ -92,12 +95,32 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a fresh environment that holds the wheel and what it requires."""
+    """The Python of a fresh environment that holds the wheel and links to what it requires, which is here already."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    [site] = folder.glob("lib/python*/site-packages")
+    for held in required(PROJECT["dependencies"]):
+        for top in {file.parts[0] for file in held.files or ()} - {"..", "__pycache__"}:
+            if not (site / top).exists():
+                (site / top).symlink_to(str(held.locate_file(top)))
     path = folder / "bin" / "python"
-    pip("--python", str(path), "install", "--no-compile", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
+    pip("--python", str(path), "install", "--no-deps", "--no-compile", str(wheel))
     return path
+
+
+def required(texts: list[str]) -> Iterator[Distribution]:
+    """What some requirements install, with all that this requires in turn."""
+    seen, left = set[str](), texts
+    while left:
+        requirement = Requirement(left[0])
+        left = left[1:]
+        if requirement.name in seen or not (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(requirement.name)
+        held = distribution(requirement.name)
+        assert requirement.specifier.contains(held.version, prereleases=True), f"{requirement}: here is {held.version}"
+        yield held
+        left = [*left, *(held.requires or ())]
 
 
 def pip(*arguments: str) -> None:
