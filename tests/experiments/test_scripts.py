@@ -1,12 +1,16 @@
 """The demo and the scripts around the README run as documented."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from experiments import demo
 from experiments.harness import cli
+from experiments.harness.methods import PAPER, REACT, TAPE
 from experiments.studies.tape.catalogue import find
+from experiments.studies.tape.levels import EASY, grid
 from tape.lm.bundled import card, experiments_folder, sizes, weights_folder
 
 
@@ -43,7 +47,9 @@ def test_the_demo_runs_draws_and_resumes(
 def test_an_experiment_stops_at_its_budget_and_goes_on_with_a_larger_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    made = partial(grid, (REACT, PAPER, TAPE), (EASY,))
+    experiment = replace(find("sokoban"), configurations=made)
     arguments = ["--limit", "1", "--seeds", "1", "--models", "bundled:nano", "--out", str(tmp_path / "run"), "--quiet"]
-    assert cli.main(find("sokoban"), [*arguments, "--run-budget", "calls=30"]) == 3
+    assert cli.main(experiment, [*arguments, "--run-budget", "calls=30"]) == 3
     assert "larger --run-budget" in capsys.readouterr().err
-    assert cli.main(find("sokoban"), [*arguments, "--run-budget", "calls=100000"]) == 0
+    assert cli.main(experiment, [*arguments, "--run-budget", "calls=100000"]) == 0
