@@ -31,8 +31,7 @@ def knowing(argument: str) -> LanguageModel:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chain", ["walk", "sample"])
-@pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
+@pytest.mark.parametrize(("environment", "chain"), [("gsm_hard", "walk"), ("musique", "sample")])
 def test_a_run_is_played_shown_and_checked(
     environment: str,
     chain: str,

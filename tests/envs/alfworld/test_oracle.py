@@ -93,7 +93,7 @@ def test_the_put_command_is_the_games_own() -> None:
 
 
 @needs_engine
-@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [200, pytest.param(1, marks=pytest.mark.soak)])
 def test_plans_win_on_the_engine(every: int) -> None:
     for game in all_games()[-1::-every]:  # the packaged ones, which are always there, first
         plan = shortest(game.house, game.put_template)
@@ -109,7 +109,7 @@ def test_plans_win_on_the_engine(every: int) -> None:
 @needs_given
 @pytest.mark.slow
 @needs_engine
-@parts(4)
+@parts(1)
 def test_the_reference_has_the_engines_commands(part: slice) -> None:
     """So a shortest plan of the reference is one of the game, official games included."""
     for game in all_games()[:12][part]:

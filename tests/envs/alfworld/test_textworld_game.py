@@ -46,7 +46,8 @@ def _play_side_by_side(game: AlfworldGame | str, steps: int) -> int:
 @needs_engine
 @pytest.mark.slow
 def test_games_are_played_as_by_the_original() -> None:
-    _play_side_by_side(all_games()[-1], 12)
+    house = draw_house(random.Random("beside"), "pick_heat_then_place_in_recep", 0.1)
+    _play_side_by_side(AlfworldGame("beside", "fresh", house), 12)
 
 
 @needs_engine

@@ -23,7 +23,7 @@ from tests.envs.tool_scripts import arithmetic_script
 PROBLEMS = generate("fresh", 12, seed=77)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS[:6], ids=lambda problem: problem.id)
+@pytest.mark.parametrize("problem", PROBLEMS[:2], ids=lambda problem: problem.id)
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent, PlanAndActAgent])
 def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type, problem: Problem) -> None:
     env = GsmHardEnvironment(problem)
@@ -40,7 +40,7 @@ def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_tape_takes_the_best_variants_that_fit_whatever_the_model_names(profile: str, tightness: str) -> None:
     cheapest = PROFILES[profile].variants[0].name
-    for problem in PROBLEMS[:4]:
+    for problem in PROBLEMS[:2]:
         if {step.kind for step in problem.program or ()} - set(PROFILES[profile].kinds):
             continue
         caps = budget(PROFILES[profile], problem.operations, tightness)
@@ -79,12 +79,12 @@ def test_arithmetic_that_is_no_tool_is_refused(text: str) -> None:
 
 def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
     env, wrong = GsmHardEnvironment(Problem("p", "", 12.0, (ProgramStep("multiply", (3.0, 4.0)),), 1)), 0
-    for seed in range(300):
+    for seed in range(150):
         env.reset(seed)
         for action in (call("multiply", "quick", a=3.0, b=4.0).text, "answer(value=#1)"):
             env.step(action)
         wrong += not env.success()
-    assert 0.2 - 0.1 < wrong / 300 < 0.2 + 0.1  # more than four standard deviations
+    assert 0.2 - 0.1 < wrong / 150 < 0.2 + 0.1  # three standard deviations
 
 
 def test_the_plugin_makes_tasks_with_budgets() -> None:

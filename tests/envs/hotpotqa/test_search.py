@@ -27,7 +27,8 @@ def test_titles_are_found_without_their_disambiguation_the_longest_first() -> No
 def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
     corpus = TitledCorpus(load_corpus())
     confusing = 0
-    for question in load_questions("dev"):
+    questions = load_questions("dev")[::4]
+    for question in questions:
         chain = gold_chain(question, load_corpus())
         assert chain[-1][1] == question.answer
         given = with_distractors(question, corpus)
@@ -37,5 +38,5 @@ def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
         for query, _, passage in chain:
             relation = query.split(" of ")[0]
             confusing += any(read(f"{relation} of {p.title}", [p]) for p in given if p != passage)
-    hops = sum(question.operations for question in load_questions("dev"))
+    hops = sum(question.operations for question in questions)
     assert confusing > hops / 2  # most relations are also stated of another entity

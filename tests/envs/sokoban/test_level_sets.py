@@ -30,7 +30,7 @@ def test_every_shipped_level_is_as_its_title_declares(name: str) -> None:
         length = optimal_length(level)
         assert level.title == f"{name}-{number:0{digits}d} T*={length}"
         assert low <= length <= high
-        if number % 4 == 0:
+        if number % 16 == 0:
             assert PlainGame(level).shortest(level.start) == length
         assert (level.rows, level.cols, len(level.start.boxes)) == (7, 9, 1)
         assert is_held_out(level)
@@ -43,12 +43,12 @@ def test_no_board_is_shipped_twice() -> None:
 
 def test_the_shipped_files_begin_as_they_are_made() -> None:
     """So short, sets have a few boards that the whole ones leave out, since another set has them."""
-    made = make_sets({name: kind._replace(size=min(kind.size, 10)) for name, kind in KINDS.items()})
+    made = make_sets({name: kind._replace(size=min(kind.size, 6)) for name, kind in KINDS.items()})
     for name in names():
         shipped = [(level.board_hash, level.start) for level in load_set(name)]
         kept = [pair for level in made[name] if (pair := (level.board_hash, level.start)) in shipped]
         assert kept == shipped[: len(kept)]
-        assert len(kept) >= 5
+        assert len(kept) >= 3
 
 
 def test_an_unsolvable_level_is_named() -> None:

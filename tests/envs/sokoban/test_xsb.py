@@ -202,11 +202,12 @@ def test_the_search_of_a_large_board_ends_earlier(monkeypatch: pytest.MonkeyPatc
 
 
 _FILES = sorted(Path(os.environ.get("TAPE_TEST_DATA", "nowhere"), "sokoban").glob("*.txt"))
+_SOME = [pytest.param(path, marks=pytest.mark.soak) if number else path for number, path in enumerate(_FILES)]
 needs_boxoban = pytest.mark.skipif(not _FILES, reason="the public Boxoban levels are not in TAPE_TEST_DATA")
 
 
 @needs_boxoban
-@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", _SOME, ids=lambda path: path.stem)
 def test_all_levels_of_boxoban_parse_and_round_trip(path: Path) -> None:
     result = load(path)
     assert [level.title for level in result] == [str(n) for n in range(1000)]
@@ -218,7 +219,7 @@ def test_all_levels_of_boxoban_parse_and_round_trip(path: Path) -> None:
 
 
 @needs_boxoban
-@parts(4)
+@parts(2)
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_the_oracle_solves_the_first_of_boxoban(path: Path, part: slice) -> None:
     for level in load(path)[:10][part]:
