@@ -210,7 +210,7 @@ def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequ
     return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
 
 
-@pytest.mark.parametrize(("fails", "every"), [([], 5), (["a"], 4), pytest.param(["a"], 1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("fails", "every"), [([], 11), (["a"], 9), pytest.param(["a"], 1, marks=pytest.mark.soak)])
 def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str], every: int) -> None:
     trace = tmp_path / "trace.jsonl"
     plans: list[Calls] = [CHAIN, [("d", {"x": 7, "y": 1})]]

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from tape.tools.calls import DEEPEST, LONGEST, Call, call, from_mapping, parse
 from tape.tools.errors import InvalidCallError
+from tests.profiles import examples
 from tests.tape.tools.helpers import CALLS, JSON
 
 
 @given(CALLS)
+@examples(40)
 def test_what_is_written_is_read_back(made: Call) -> None:
     assert parse(made.text) == made
     made.text.encode()  # tokenizers and files take it
