@@ -54,8 +54,8 @@ def test_no_goal_is_reached_at_the_start_and_every_goal_can_be(seed: int, task: 
 
 @pytest.mark.parametrize("task", TASK_TYPES)
 def test_houses_have_different_digests(task: str) -> None:
-    houses = [draw_house(random.Random(f"apart:{i}"), task) for i in range(40)]
-    assert len({house.digest() for house in houses}) == len(set(houses)) > 30
+    houses = [draw_house(random.Random(f"apart:{i}"), task) for i in range(15)]
+    assert len({house.digest() for house in houses}) == len(set(houses)) > 10
 
 
 @given(

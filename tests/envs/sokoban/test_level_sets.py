@@ -20,18 +20,19 @@ from tests.profiles import examples
 UNSOLVABLE = level_of("; hopeless\n######\n#$  .#\n# @  #\n######")
 
 
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", names())
-def test_every_shipped_level_is_as_its_title_declares(name: str) -> None:
+def test_every_shipped_level_is_as_its_title_declares(name: str, every: int) -> None:
     levels = load_set(name)
     low, high = KINDS[name].lengths
     assert len(levels) == KINDS[name].size
     digits = max(2, len(str(len(levels) - 1)))
     for number, level in enumerate(levels):
-        length = optimal_length(level)
-        assert level.title == f"{name}-{number:0{digits}d} T*={length}"
-        assert low <= length <= high
-        if number % 16 == 0:
-            assert PlainGame(level).shortest(level.start) == length
+        start, _, length = level.title.rpartition("=")
+        assert start == f"{name}-{number:0{digits}d} T*"
+        assert low <= int(length) <= high
+        if number % every == 0:
+            assert PlainGame(level).shortest(level.start) == optimal_length(level) == int(length)
         assert (level.rows, level.cols, len(level.start.boxes)) == (7, 9, 1)
         assert is_held_out(level)
 
@@ -68,8 +69,8 @@ def test_an_unsolvable_level_is_named() -> None:
 )  # fmt: skip
 def test_sizes_and_boxes(boxes: int, rows: int, cols: int, length: int | tuple[int, int]) -> None:
     low, high = (length, length) if isinstance(length, int) else length
-    made = [generate(seed, length, rows=rows, cols=cols, boxes=boxes) for seed in (5, 6, 7)]
-    assert len(set(made)) == 3
+    made = [generate(seed, length, rows=rows, cols=cols, boxes=boxes) for seed in (5, 6)]
+    assert len(set(made)) == 2
     for seed, level in enumerate(made, 5):
         assert (level.rows, level.cols, len(level.start.boxes), len(level.goals)) == (rows, cols, boxes, boxes)
         shortest = PlainGame(level).shortest(level.start)

@@ -52,13 +52,13 @@ def check(level: Level, state: State) -> None:
         assert rule(known).items() <= known.items()
 
 
-@examples(100)
+@examples(40)
 @given(levels(max_side=7, max_boxes=4), st.lists(st.sampled_from(ACTIONS), max_size=20))
 def test_what_is_declared_is_what_happens(level: Level, actions: list[str]) -> None:
     check(level, replay(level, actions)[-1])
 
 
-@examples(150)
+@examples(40)
 @given(levels(max_side=5), st.randoms(use_true_random=False), st.sampled_from(ACTIONS), st.floats(0, 1))
 def test_with_little_known_nothing_inferred_is_false(
     level: Level, rng: random.Random, action: str, share: float
@@ -103,7 +103,7 @@ def test_the_domain_declares_predicates_and_all_are_seen() -> None:
             call("X")
 
 
-@examples(60)
+@examples(40)
 @given(levels(max_side=6))
 def test_establishing_actions_lead_there_and_move_no_box(level: Level) -> None:
     domain = SokobanDomain(level)

@@ -181,7 +181,7 @@ def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
 
 
 @pytest.mark.parametrize(
-    ("days", "level"), [(3, "easy"), (3, "hard"), (5, "medium"), pytest.param(7, "hard", marks=pytest.mark.slow)]
+    ("days", "level"), [(3, "easy"), (3, "hard"), (5, "medium"), pytest.param(7, "hard", marks=pytest.mark.soak)]
 )
 def test_the_solvers_cheapest_path_is_the_cheapest_itinerary(days: int, level: Level) -> None:
     made = trip("least 0", days, level, "tight")
