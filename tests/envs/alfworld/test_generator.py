@@ -10,15 +10,7 @@ from envs.alfworld import rules
 from envs.alfworld.errors import GameError
 from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import LOOK, TASK_TYPES, TWO, Goal, read_goal
-from envs.alfworld.game.kinds import (
-    ALWAYS_OPENABLE,
-    CAN_CONTAIN,
-    LAMPS,
-    OBJECTS,
-    OPENABLE,
-    RECEPTACLES,
-    kind_of,
-)
+from envs.alfworld.game.kinds import ALWAYS_OPENABLE, CAN_CONTAIN, LAMPS, OBJECTS, OPENABLE, RECEPTACLES, kind_of
 from experiments.training.alfworld.plans import best_plan
 from tests.envs.alfworld.worlds import seeds, tasks, world_of
 

@@ -116,11 +116,7 @@ def test_a_file_of_the_official_format_is_played_over_given_pages(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("record", "says"),
-    [
-        ({"id": "1"}, "task"),
-        ({"id": 7, **OFFICIAL}, "id"),
-        ({"id": "1", **OFFICIAL, "answer": [1]}, "answer"),
-    ],
+    [({"id": "1"}, "task"), ({"id": 7, **OFFICIAL}, "id"), ({"id": "1", **OFFICIAL, "answer": [1]}, "answer")],
 )
 def test_a_malformed_line_is_named(record: dict[str, Any], says: str, tmp_path: Path) -> None:
     data, _ = _folder(tmp_path, {"id": "0", **OFFICIAL}, record)

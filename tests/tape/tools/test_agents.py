@@ -215,14 +215,7 @@ def test_reading_is_paid_from_the_same_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    "item",
-    [
-        "add me(a=1, b=2)",
-        "add(a me=1, b=2)",
-        f"note(text={'a' * 5000!r})",
-        "(a=1)",
-        "power(a=x)",
-    ],
+    "item", ["add me(a=1, b=2)", "add(a me=1, b=2)", f"note(text={'a' * 5000!r})", "(a=1)", "power(a=x)"]
 )
 def test_a_plan_with_a_call_that_cannot_be_read_ends_no_run(item: str) -> None:
     plan = f"x = add(a=1, b=2)\ny = {item}\nanswer([x, y])"

@@ -67,8 +67,7 @@ def test_an_empty_text_has_nothing_to_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "written"),
-    [(20.0, "20.0"), (True, "true"), ([1, "a"], '[1, "a"]'), ("plain", "plain"), (None, "null")],
+    ("result", "written"), [(20.0, "20.0"), (True, "true"), ([1, "a"], '[1, "a"]'), ("plain", "plain"), (None, "null")]
 )
 def test_any_result_can_be_given_where_a_text_is_asked_for(result: Any, written: str) -> None:
     @tool()

@@ -8,14 +8,7 @@ import pytest
 from tape.agents.open_loop import OpenLoopAgent
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment
-from tests.tape.tools.misbehaving import (
-    ERRORS,
-    ONE_CALL,
-    Mute,
-    play,
-    raising,
-    returning,
-)
+from tests.tape.tools.misbehaving import ERRORS, ONE_CALL, Mute, play, raising, returning
 
 
 @pytest.mark.parametrize("error", [*ERRORS, StopIteration()], ids=lambda error: type(error).__name__)
