@@ -1,19 +1,22 @@
 """Word problems played with arithmetic tools: prices, errors and budgets."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 
 import pytest
 
 from envs.gsm_hard.environment import GsmHardEnvironment
+from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import generate
 from envs.gsm_hard.plugin import PLUGIN
 from envs.gsm_hard.problem import Problem, ProgramStep
-from envs.gsm_hard.profiles import PROFILES, budget
+from envs.gsm_hard.profiles import PROFILES, TIGHTNESSES, budget
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
-from tape.budget import Budget
+from tape.budget import Budget, Resources
 from tape.cli import main
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import call
@@ -109,3 +112,26 @@ def test_the_command_line_plays_a_file_under_a_budget(tmp_path: Path, capsys: py
     assert "of 1 s" in printed  # what was used of the budget
     [group] = json.loads((tmp_path / "run" / "summary.json").read_text())["groups"]
     assert (group["budget_violations"], group["mean_used"]["usd"]) == (0, 20_000)
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("operations", range(1, 13))
+def test_budgets_leave_something_to_decide(name: str, operations: int) -> None:
+    profile = PROFILES[name]
+    tight, loose = (budget(profile, operations, tightness) for tightness in TIGHTNESSES)
+    assert set(tight) == set(loose) == {kind for variant in profile.variants for kind in variant.worst}
+    assert tight["steps"] == loose["steps"] == 2 * operations + 3
+    assert tight["seconds"] < loose["seconds"]
+    for variant, fits in ((profile.variants[0], True), (profile.variants[-1], False)):
+        all_calls = sum((variant.worst for _ in range(operations)), Resources())
+        assert all((all_calls[kind] or 0) <= tight[kind] for kind in tight) == fits
+
+
+def test_the_formula_by_example() -> None:
+    assert budget(PROFILES["priced"], 4, "tight") == Budget.of(steps=11, seconds="1.0", usd="0.012")
+    assert budget(PROFILES["priced"], 4, "loose") == Budget.of(steps=11, seconds="3.4", usd="0.065")
+    assert budget(PROFILES["paper"], 5, "tight") == Budget.of(steps=13, seconds="2.6")
+    assert budget(PROFILES["paper"], 5, "loose") == Budget.of(steps=13, seconds="4.2")
+    for operations, tightness, message in ((0, "tight", "at least one operation"), (3, "snug", "tight, loose")):
+        with pytest.raises(GsmHardError, match=message):
+            budget(PROFILES["paper"], operations, tightness)
