@@ -151,12 +151,8 @@ def test_problems_are_read(tmp_path: Path) -> None:
     odd = {**GOOD, "input": "One\u2028line.", "code": "def (", "target": 7}
     problem, two = load(write(tmp_path / "mine.jsonl", GOOD, "", json.dumps(odd, ensure_ascii=False)))
     assert (problem.id, problem.text, problem.target, problem.operations, problem.program) == (
-        "mine-1",
-        GOOD["input"],
-        1143860.0,
-        1,
-        None,
-    )
+        "mine-1", GOOD["input"], 1143860.0, 1, None,
+    )  # fmt: skip
     assert (two.id, two.text, two.target, two.operations) == ("mine-3", "One\u2028line.", 7.0, DEFAULT_OPERATIONS)
 
 

@@ -50,17 +50,10 @@ ADMITTED = [
 """Programs of the grammar."""
 
 NOT_ADMITTED = [
-    (SHOP, "x = eval('1')\n"),
-    (SHOP, "x = query(sequel='a')\n"),
-    (SHOP, "x = query(3)\n"),
-    (SHOP, "x = query()\n"),
-    (SHOP, "send_email(text='a', to='b')\n"),
-    (SHOP, "x  = query('a')\n"),
-    (SHOP, "x = a.b\n"),
-    (SHOP, "for x in y:\n"),
-    (SHOP, "# a\n# b\n# c\n# d\n"),
-    (PRICED, "answer(2 + 3)"),
-]
+    (SHOP, "x = eval('1')\n"), (SHOP, "x = query(sequel='a')\n"), (SHOP, "x = query(3)\n"), (SHOP, "x = query()\n"),
+    (SHOP, "send_email(text='a', to='b')\n"), (SHOP, "x  = query('a')\n"), (SHOP, "x = a.b\n"), (SHOP, "for x in y:\n"),
+    (SHOP, "# a\n# b\n# c\n# d\n"), (PRICED, "answer(2 + 3)"),
+]  # fmt: skip
 """What no program of the grammar begins with."""
 
 
@@ -223,14 +216,10 @@ def test_an_answer_of_any_type_may_be_given_by_the_name_that_its_stub_shows(text
 @pytest.mark.parametrize(
     "line",
     [
-        "row = querry('a')",
-        "row: dict = querry('a')",
-        "row, n = query('a')",
-        "row += 1",
-        "db.check('a')",
+        "row = querry('a')", "row: dict = querry('a')", "row, n = query('a')", "row += 1", "db.check('a')",
         "await f('a')",
     ],
-)
+)  # fmt: skip
 def test_what_stands_below_a_line_that_was_refused_is_not_run_without_it(line: str) -> None:
     program = read(f"{line}\nsend_email('a', 'b')\nanswer(1)", SHOP)
     assert not program.statements

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,33 +100,25 @@ def test_what_does_not_fit_waits_for_its_turn() -> None:
     assert play(World(), CHAIN, budget="$0.03, 9 steps").end_state == "infeasible"
 
 
-def test_what_is_asked_about_does_not_begin_before_its_turn() -> None:
-    world, asked = World(), []
+@pytest.mark.parametrize(
+    ("when", "before"),
+    [
+        (lambda request: request.action.startswith("b"), {"b(x=2)": ["a 1 0"]}),
+        (lambda request: 1 <= request.step < 3, {"b(x=2)": ["a 1 0"], "c(x=3)": ["a 1 0", "b 2 0"]}),
+    ],
+)
+def test_what_is_asked_about_does_not_begin_before_its_turn(
+    when: Callable[[ApprovalRequest], bool], before: dict[str, list[str]]
+) -> None:
+    world, asked = World(), {}
 
     def approve(request: ApprovalRequest) -> Approval:
-        asked.append((request.action, [*world.log]))
+        asked[request.action] = [*world.log]
         return Approval.ALLOW
 
     plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
-    result = play(
-        world, plan, answers=[results(3)], approve=approve, approve_when=lambda request: request.action.startswith("b")
-    )
-    assert result.end_state == "success"
-    assert asked == [("b(x=2)", ["a 1 0"])]
-
-
-def test_what_is_asked_about_may_depend_on_the_step() -> None:
-    asked = []
-
-    def approve(request: ApprovalRequest) -> Approval:
-        asked.append(request.action)
-        return Approval.ALLOW
-
-    plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
-    late = {"approve_when": lambda request: request.step >= 1}
-    result = play(World(), plan, answers=[results(3)], approve=approve, **late)
-    assert result.end_state == "success"
-    assert asked[:2] == ["b(x=2)", "c(x=3)"]
+    result = play(world, plan, answers=[results(3)], approve=approve, approve_when=when)
+    assert (result.end_state, asked) == ("success", before)
 
 
 def test_numbers_stay_right_where_two_calls_come_to_the_same_text() -> None:

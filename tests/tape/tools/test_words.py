@@ -71,14 +71,11 @@ def test_types_defaults_bounds_and_descriptions_are_shown() -> None:
         (parameter.name, parameter.type, parameter.required, parameter.default, parameter.note)
         for parameter in signature.parameters
     ] == [
-        ("query", "str", True, "", ""),
-        ("most", "int", False, "10", "How many at most, at least 1, at most 50"),
+        ("query", "str", True, "", ""), ("most", "int", False, "10", "How many at most, at least 1, at most 50"),
         ("share", "float", False, "0.5", "above 0, below 1"),
-        ("where", "{city: str, zip: int | None} | None", False, "", ""),
-        ("order", '"up" | "down"', False, '"up"', ""),
-        ("colours", 'list["red" | "blue"] | None', False, "", ""),
-        ("tags", "dict | None", False, "", ""),
-    ]
+        ("where", "{city: str, zip: int | None} | None", False, "", ""), ("order", '"up" | "down"', False, '"up"', ""),
+        ("colours", 'list["red" | "blue"] | None', False, "", ""), ("tags", "dict | None", False, "", ""),
+    ]  # fmt: skip
     assert (signature.returns, signature.description, signature.changes) == (
         "list[{name: str, price: float}]",
         "Find goods.",
