@@ -135,7 +135,7 @@ def test_modules_are_named_from_their_outermost_package_in_the_order_of_paths(tm
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("networkxx", "perhaps 'networkx' is meant"),
+        ("networkxx", "perhaps 'networkx' is meant.*by --repo"),
         ("json.nothing", "holds no 'nothing'"), ("json.decoder.JSONDecoder", "holds no 'JSONDecoder'"),
         ("sys", "no Python source"), ("../etc", "as it is imported"), ("", "as it is imported"),
         ("a\x00b", "as it is imported"),

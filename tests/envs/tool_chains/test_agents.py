@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,17 @@ def test_tape_with_the_exact_planner_does_what_the_oracle_does(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("agent", AGENTS.split())
-@pytest.mark.parametrize("policy", [pytest.param("first", marks=pytest.mark.soak), "random"])
+@pytest.mark.parametrize(
+    ("change", "agent", "policy"),
+    [
+        *((change, "tape", "random") for change in CHANGES),
+        *((change, agent, "random") for agent in AGENTS.split()[:-2] for change in ("none", "wish")),
+        *(
+            pytest.param(*some, marks=pytest.mark.soak)
+            for some in product(CHANGES, AGENTS.split(), ("first", "random"))
+        ),
+    ],
+)
 def test_no_agent_overspends_under_any_change(change: str, agent: str, policy: str) -> None:
     problem = generate("agents", 1, ChainSettings(change=change))
     result = load("tape.agents", agent)(DeclaredLM(policy)).run(ToolChainsEnvironment(problem), budget=problem.budget)

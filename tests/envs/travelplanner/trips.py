@@ -23,6 +23,7 @@ def trip(seed: str = "t", days: int = 3, level: Level = "hard", tightness: str =
     return Trip(query, world)
 
 
+@cache
 def complete(made: Trip) -> TripState:
     """An itinerary with every slot filled that breaks nothing."""
     actions = first_complete(TripDomain(made, "cheapest"), TripState())
