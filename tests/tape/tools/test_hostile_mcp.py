@@ -105,51 +105,35 @@ def test_of_many_tools_those_wanted_are_named(tmp_path: Path) -> None:
     assert inside(Hostile(tmp_path, listing(*many)), names, only=["t4999", "t7"]) == ["t7", "t4999"]
 
 
+ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out of order"}}
+BAD, MUTE = r"the MCP server .* cannot be used: .*", r"the MCP server .* has not listed its tools within 0.4 s; .*"
+
+
 @pytest.mark.parametrize(
-    ("ways", "more", "start_seconds", "message"),
+    ("replies", "more", "seconds", "message"),
     [
-        (["pages"], {}, 30, "its list of tools has no end: 100 tools on 100 pages"),
-        (["pages"], {"pause": 0.2}, 0.7, "has not listed its tools within 0.7 s"),
+        ({"initialize": result(protocolVersion="1999-01-01")}, {}, 30, f"{BAD}version '1999-01-01' of the protocol"),
+        ({"initialize": result()}, {}, 30, f"{BAD}version (null|None) of the protocol"),
+        ({"initialize": json.dumps(ERROR).encode()}, {}, 30, f"{BAD}out of order"),
+        ({"tools/list": result(tools="all")}, {}, 30, f"{BAD}its list of tools is 'all'"),
+        ({"tools/list": result(tools=[], nextCursor=5)}, {}, 30, f"{BAD}next page of its list of tools is 5"),
+        ({"initialize": b"[]"}, {}, 0.4, rf"{MUTE}it wrote '\[\]', which is no message"),
+        ({"initialize": b"{"}, {}, 0.4, rf"{MUTE}it wrote '\{{', which is no message"),
+        (
+            {"tools/list": b'{"jsonrpc":"2.0","id":null,"error":{"message":"no such method"}}'},
+            {},
+            0.4,
+            f"{MUTE}no such",
+        ),
+        ({}, {"ways": ["pages"]}, 30, "its list of tools has no end: 100 tools on 100 pages"),
+        ({}, {"ways": ["pages"], "pause": 0.2}, 0.7, "has not listed its tools within 0.7 s"),
     ],
 )
-def test_a_list_that_never_ends_does(
-    tmp_path: Path, ways: list[str], more: dict[str, Any], start_seconds: float, message: str
+def test_a_failed_start_gives_its_reason(
+    tmp_path: Path, replies: dict[str, bytes], more: dict[str, Any], seconds: float, message: str
 ) -> None:
     with pytest.raises(ToolError, match=message):
-        inside(Hostile(tmp_path, ways=ways, **more), never, start_seconds=start_seconds)
-
-
-ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out of order"}}
-
-
-@pytest.mark.parametrize(
-    ("replies", "message"),
-    [
-        ({"initialize": result(protocolVersion="1999-01-01")}, "version '1999-01-01' of the protocol"),
-        ({"initialize": result()}, "version (null|None) of the protocol"),
-        ({"initialize": json.dumps(ERROR).encode()}, "out of order"),
-        ({"tools/list": result(tools="all")}, "its list of tools is 'all'"),
-        ({"tools/list": result(tools=[], nextCursor=5)}, "next page of its list of tools is 5"),
-    ],
-)
-def test_a_failed_start_gives_its_reason(tmp_path: Path, replies: dict[str, bytes], message: str) -> None:
-    with pytest.raises(ToolError, match=f"the MCP server .* cannot be used: .*{message}"):
-        inside(Hostile(tmp_path, replies), never)
-
-
-@pytest.mark.parametrize(
-    ("replies", "message"),
-    [
-        ({"initialize": b"[]"}, r"it wrote '\[\]', which is no message"),
-        ({"initialize": b"{"}, r"it wrote '\{', which is no message"),
-        ({"tools/list": b'{"jsonrpc":"2.0","id":null,"error":{"message":"no such method"}}'}, "no such method"),
-    ],
-)
-def test_a_start_without_an_answer_says_what_came_instead(
-    tmp_path: Path, replies: dict[str, bytes], message: str
-) -> None:
-    with pytest.raises(ToolError, match=f"the MCP server .* has not listed its tools within 0.4 s; .*{message}"):
-        inside(Hostile(tmp_path, replies), never, start_seconds=0.4)
+        inside(Hostile(tmp_path, replies, **more), never, start_seconds=seconds)
 
 
 def test_a_server_without_handshakes_gets_the_client_with_every_request(tmp_path: Path) -> None:
