@@ -195,7 +195,7 @@ def play(case: Case) -> tuple[World, int | None]:
 SOME = st.frozensets(st.sampled_from(KINDS), max_size=2)
 
 
-@examples(60)
+@examples(120)
 @given(cases(SOME))
 def test_what_is_executed_is_the_beginning_of_a_sampled_plan(case: Case) -> None:
     world, answered = play(case)
