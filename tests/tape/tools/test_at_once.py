@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tape.protocols.result import EpisodeResult
 from tape.testing.line import Line, LineModel
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, InfeasibleEvent, LedgerEvent, ScheduledEvent, read_trace
+from tests.tape.deadlines import TimeUp
 from tests.tape.tools.helpers import Calls, asked, program, script
 from tests.tape.tools.meeting import Meeting
 
@@ -33,6 +35,9 @@ def results(count: int) -> list[str]:
 class World(Meeting):
     """The tools a, b, c and d; each returns ten times what it gets, and its second argument more."""
 
+    then: Mapping[str, Callable[[], object]] = MappingProxyType({})
+    """What is done in a call of a tool."""
+
     def tools(self, seconds: Mapping[str, float] | None = None) -> list[Tool]:
         """Each declares its seconds."""
         return [self._tool(name, (seconds or {}).get(name, 0)) for name in "abcd"]
@@ -42,6 +47,7 @@ class World(Meeting):
         async def function(x: int, y: int = 0) -> int:
             """Do something."""
             async with self.call(name, f"{name} {x} {y}"):
+                self.then.get(name, int)()
                 return 10 * x + y
 
         return function
@@ -159,10 +165,11 @@ def test_a_quicker_plan_is_taken_where_the_best_is_too_late() -> None:
     assert (result.end_state, result.actions[0]) == ("success", "b(x=1)")
 
 
-def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path) -> None:
+def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path, time_up: TimeUp) -> None:
     world = World(waits={"a": "never", "b": "never"})
+    world.then = {"c": time_up}
     trace = tmp_path / "trace.jsonl"
-    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.04, wall_seconds=0.5",
+    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.04, wall_seconds=600",
                   answers=[results(3)], trace=trace)  # fmt: skip
     assert (result.end_state, world.running) == ("budget:wall_seconds", 0)
     assert result.used["usd"] == 30_000  # a in its turn, b and c before theirs
