@@ -76,9 +76,10 @@ class Runs(RunPlayer):
         """Keep the runs that are played here, do what other servers were asked of them, and take what is free."""
         while True:
             try:
-                beat = self._kept.beat([*self._live])
+                beat = await asyncio.to_thread(self._kept.beat, [*self._live])
                 for id in beat.lost:
-                    self._live[id].task_ends(lost=True)
+                    if id in self._live:
+                        self._live[id].task_ends(lost=True)
                 for id, asked in beat.asked.items():
                     self._heard(id, asked)
                 if not self._stopping:

@@ -6,6 +6,7 @@ from the lines that have arrived; what was called after them is known by its cla
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -25,14 +26,14 @@ LEASE = 15
 """Seconds after which a run of a server that does not answer any more is taken by another."""
 
 _TABLES = """
-create schema if not exists tape_serve;
-create table if not exists tape_serve.run (
+create schema tape_serve;
+create table tape_serve.run (
   id text primary key, key text not null, idempotency_key text not null, state text not null, record jsonb not null,
   created float not null, ended float not null, server text not null, until timestamptz not null, asked jsonb
 );
-create unique index if not exists run_once on tape_serve.run (key, idempotency_key) where idempotency_key <> '';
-create index if not exists run_open on tape_serve.run (until) where state not in ('ended', 'cancelled', 'unknown');
-create table if not exists tape_serve.line (
+create unique index run_once on tape_serve.run (key, idempotency_key) where idempotency_key <> '';
+create index run_open on tape_serve.run (until) where state not in ('ended', 'cancelled', 'unknown');
+create table tape_serve.line (
   run text not null references tape_serve.run on delete cascade, number int not null, line text not null,
   primary key (run, number)
 );
@@ -59,26 +60,29 @@ class RunTables(RunStore):
         super().__init__(folder)
         self._address, self._server = read_address(url), uuid.uuid4().hex
         self._connection: Any = None
+        self._lock = threading.Lock()
         self._sent: dict[str, list[str]] = {}
         """Of each run that is played here, the lines that have arrived."""
         try:
             with connect(self._address) as connection, connection.transaction():
                 connection.execute("select pg_advisory_xact_lock(7273042)")
-                connection.execute(_TABLES)
+                if connection.execute("select to_regclass('tape_serve.line')").fetchone() == (None,):
+                    connection.execute(_TABLES)
         except psycopg.Error as error:
             raise_fault(self._address, error)
 
     def _do(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """A statement in a transaction of its own; over a cut connection it is made once more."""
         for attempt in (1, 2):
-            try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = connect(self._address)
-                return answered(self._connection, WRITES, statement, *values)
-            except psycopg.Error as error:
-                self.close()
-                if attempt == 2 or not isinstance(error, psycopg.OperationalError):
-                    raise_fault(self._address, error)
+            with self._lock:
+                try:
+                    if self._connection is None or self._connection.closed:
+                        self._connection = connect(self._address)
+                    return answered(self._connection, WRITES, statement, *values)
+                except psycopg.Error as error:
+                    self.close()
+                    if attempt == 2 or not isinstance(error, psycopg.OperationalError):
+                        raise_fault(self._address, error)
         raise AssertionError("the second attempt has raised")
 
     def close(self) -> None:

@@ -80,9 +80,9 @@ async def mcp_tools(
         pure: By the server's name: whether a call changes nothing; by default the server's ``readOnlyHint``.
         destructive: By the server's name: whether a call may destroy what cannot be brought back; by default the
             server's ``destructiveHint``, which counts only where the tool is not pure.
-        idempotent: By the server's name: whether calls with the key of one effect do it once; by default the server's
-            ``idempotentHint``. The key goes along in ``_meta`` as ``tape/idempotency-key``.
-        keys: By the server's name: the argument that gets the key of the effect, which makes the tool idempotent.
+        idempotent: By the server's name: whether calls with the key of one effect, which goes along in ``_meta``, do it
+            once; by default the server's ``idempotentHint``.
+        keys: By the server's name: the argument that gets that key too, which makes the tool idempotent.
         only: The server's names of the tools to offer; all by default.
         env: Environment variables of the server; it inherits only a few, PATH and HOME among them.
         cwd: Where it runs.
@@ -106,18 +106,22 @@ async def mcp_tools(
         >>> asyncio.run(offered())
         ['hour']
     """
-    for setting, flags in (("pure", pure), ("destructive", destructive), ("idempotent", idempotent)):
-        if not isinstance(flags, Mapping | None):
-            raise ToolError(
-                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {flags!r}"
-            )
-    given = {"costs": costs, "quality": quality, "variants": variants, "reads": reads, "only": only}
-    given |= {"pure": pure, "destructive": destructive, "idempotent": idempotent, "keys": keys}
+    flags = _required({"pure": pure, "destructive": destructive, "idempotent": idempotent})
+    given = {"costs": costs, "quality": quality, "variants": variants, "reads": reads, "only": only, "keys": keys}
     server = _Server(command, env or {}, cwd, call_seconds)
     try:
-        yield await server.start({setting: value or {} for setting, value in given.items()}, start_seconds)
+        yield await server.start({setting: value or {} for setting, value in {**given, **flags}.items()}, start_seconds)
     finally:
         await server.stop()
+
+
+def _required(flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    for setting, given in flags.items():
+        if not isinstance(given, Mapping | None):
+            raise ToolError(
+                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {given!r}"
+            )
+    return flags
 
 
 def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:

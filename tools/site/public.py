@@ -91,7 +91,7 @@ PUBLIC: Mapping[str, Page] = {
         _of("tape", "tool Tool ToolEnvironment mcp_tools")
         | _of(
             "tape.tools",
-            "Toolbox ToolContext FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError"
+            "Toolbox ToolContext Happened FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError"
             " ToolWarning",
         )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")
