@@ -18,7 +18,7 @@ PIP = $(PY) -m pip install --quiet --disable-pip-version-check --no-input -c con
 BASE = local,solvers,plots,search,mcp,serve
 # What one may lack: scienceworld needs Java, alfworld a C++ compiler and cmake. LiteLLM's proxy needs an environment of its own.
 EXTRAS = gguf dense parquet ray openai anthropic alfworld scienceworld postgres agentdojo otel inspect langchain pydantic-ai \
-	openai-agents smolagents dspy docs
+	openai-agents smolagents dspy dbos docs
 WORKERS ?= 2
 
 # The tests start hundreds of interpreters; without bytecode each would compile all that it imports.

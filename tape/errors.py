@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 def error_text(error: BaseException) -> str:
@@ -33,6 +34,16 @@ class TapeError(Exception):
         ...     print(type(error).__name__, error)
         ConfigError usd: 'much' is not a number of US dollars; write 0.05, '$0.05', '0.05 usd' or '5 cents'
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that every error can be pickled, whatever it is made with."""
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[TapeError], args: Sequence[Any], state: Mapping[str, Any]) -> TapeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class ConfigError(TapeError, ValueError):

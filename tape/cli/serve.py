@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+
+LOOK_SECONDS = 0.5
+"""Between two looks at files."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -37,7 +43,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--keep", type=float, default=0.0, metavar="DAYS", help="delete ended runs after so long (never)"
     )
+    parser.add_argument(
+        "--reload", action="store_true", help="for development: start anew when a Python file below this folder changes"
+    )
     args = parser.parse_args(argv)
+    if args.reload:
+        return _reloading([word for word in argv if word != "--reload"])
     from tape.errors import ConfigError
     from tape.plugins import require_extra
 
@@ -57,3 +68,36 @@ def main(argv: Sequence[str]) -> int:
     if stopped.parked:
         print(f"tape serve: {stopped.parked} runs are parked; they go on when it starts again", file=sys.stderr)
     return 130 if stopped.interrupted else 0
+
+
+def _reloading(argv: Sequence[str]) -> int:
+    """Serve in a process of its own, and in a new one after each change of a file; runs are parked between."""
+    while True:
+        before = _written()
+        server = subprocess.Popen([sys.executable, "-m", "tape", "serve", *argv])  # noqa: S603 - this program itself
+        try:
+            while server.poll() is None and _written() == before:
+                time.sleep(LOOK_SECONDS)
+            if server.returncode is not None:
+                if server.returncode == 0:
+                    return 0
+                print("tape serve: it ended; the next change starts it again", file=sys.stderr, flush=True)
+            while _written() == before:
+                time.sleep(LOOK_SECONDS)
+        except KeyboardInterrupt:
+            return server.wait()
+        if server.poll() is None:
+            print("tape serve: a file has changed; it starts anew", file=sys.stderr, flush=True)
+            for _ in range(2):  # the second one parks its runs at once
+                server.terminate()
+            server.wait()
+
+
+def _written() -> dict[Path, int]:
+    """When each Python file below this folder was written."""
+    files: dict[Path, int] = {}
+    for path in Path.cwd().rglob("*.py"):
+        if not any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(Path.cwd()).parts):
+            with suppress(OSError):  # it has gone meanwhile
+                files[path] = path.stat().st_mtime_ns
+    return files

@@ -89,7 +89,7 @@ class GatewayPage:
         if payer is None:
             return None
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(asyncio.to_thread(_accounts, payer))
+            self._asking = asyncio.create_task(asyncio.to_thread(accounts, payer))
         await asyncio.wait((self._asking,), timeout=LEDGER_SECONDS)
         return self._asking.result() if self._asking.done() else {"problem": "the shared ledger has not answered yet"}
 
@@ -166,7 +166,7 @@ def change(payer: StorePayer, act: str, what: Mapping[str, str], why: str) -> st
     return f"resumed {account}" + (" for the call that was refused" if act == "once" else "")
 
 
-def _accounts(payer: StorePayer) -> dict[str, Any]:
+def accounts(payer: StorePayer) -> dict[str, Any]:
     """The accounts that a payer pays from, and which of them are paused."""
     own = accounts_of(payer.scope, payer.labels)
     try:

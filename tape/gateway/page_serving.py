@@ -39,7 +39,7 @@ def routes_of(page: GatewayPage, token: str, metrics: Metrics, watching: Mapping
     """
     people = {PEOPLE: token}
     return {
-        "/": HttpRoute(_only("GET", _file()), None),
+        "/": HttpRoute(_only("GET", page_file("tape gateway")), None),
         "/state": HttpRoute(_only("GET", Requests(_state(page))), people),
         "/act": HttpRoute(_only("POST", Requests(_act(page))), people),
         "/metrics": HttpRoute(_only("GET", Requests(_metrics(metrics))), {**watching, **people}),
@@ -56,7 +56,8 @@ def _only(method: str, app: Any) -> Any:
     return only
 
 
-def _file() -> Response:
+def page_file(title: str) -> Response:
+    """The page, which draws what ``/state`` says."""
     style = template("page.css") + (_TEMPLATES / "gateway.css").read_text(encoding="utf-8")
     own = (_TEMPLATES / "gateway.js").read_text(encoding="utf-8")
     script = script_of([*(template(f"js/{name}.js") for name in _SCRIPTS), own])
@@ -67,7 +68,7 @@ def _file() -> Response:
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(html_of("tape gateway", style, script, policy), headers=headers, media_type="text/html")
+    return Response(html_of(title, style, script, policy), headers=headers, media_type="text/html")
 
 
 def _state(page: GatewayPage) -> Any:

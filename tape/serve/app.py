@@ -7,20 +7,24 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tape.errors import TapeError
+from tape.budget import LedgerError
+from tape.errors import ConfigError, TapeError
+from tape.gateway.page_serving import page_file
 from tape.gateway.tokens import is_here
 from tape.reading import parse_json
 from tape.serve.chat import ChatRequest, chunks, completion, first_chunk, models, require_answer
 from tape.serve.deps import Asked
 from tape.serve.keys import Key
+from tape.serve.page import ServePage
+from tape.serve.player import RunRefusedError
 from tape.serve.records import RunRecord
-from tape.serve.runs import BUSY, RunRefusedError, Runs
+from tape.serve.runs import BUSY, Runs
 
 MOST_BODY_BYTES = 1 << 20
 BODY_SECONDS = 20.0
@@ -28,6 +32,8 @@ BODY_SECONDS = 20.0
 BEAT_SECONDS = 15.0
 """Between two signs of life of a stream in which nothing happens."""
 RETRY_SECONDS = 2
+LEAVE_SECONDS = 0.5
+"""Between two looks whether a client is still there."""
 
 B = TypeVar("B", bound=BaseModel)
 Answer = Callable[[Request, Key], Awaitable[Response]]
@@ -58,6 +64,18 @@ class DecisionRequest(BaseModel):
     allow: bool
 
 
+class ResolutionRequest(BaseModel):
+    """The body of ``POST /runs/ID/resolve``: whether the call of an unknown effect was made, and what it returned."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    done: bool
+    result: Any = None
+
+
+class ActRequest(RootModel[dict[str, str]]):
+    """The body of ``POST /act``, from the page."""
+
+
 class Routes:
     """The routes over some runs.
 
@@ -68,11 +86,14 @@ class Routes:
 
     def __init__(self, runs: Runs, hosts: Sequence[str] = ()) -> None:
         self._runs, self._hosts = runs, {host.lower() for host in hosts}
+        self._page = ServePage(runs)
+        self._ending: set[asyncio.Future[Any]] = set()
         self.ready = True
 
     def app(self) -> Starlette:
         """The application."""
-        told = [
+        told: list[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = [
+            ("/", "GET", self._open),
             ("/healthz", "GET", self._alive),
             ("/readyz", "GET", self._ready),
         ]
@@ -85,8 +106,11 @@ class Routes:
             ("/runs/{id}", "DELETE", self._delete),
             ("/runs/{id}/events", "GET", self._events),
             ("/runs/{id}/approve", "POST", self._approve),
+            ("/runs/{id}/resolve", "POST", self._resolve),
             ("/runs/{id}/cancel", "POST", self._cancel),
             ("/metrics", "GET", self._metrics),
+            ("/state", "GET", self._state),
+            ("/act", "POST", self._act),
         ]
         routes = [Route(path, endpoint, methods=[method]) for path, method, endpoint in told]
         routes += [Route(path, self._with_key(answer), methods=[method]) for path, method, answer in asked]
@@ -96,12 +120,8 @@ class Routes:
 
     def _with_key(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
-            if len(hosts) != 1 or not (is_here(hosts[0]) or hosts[0].rpartition(":")[0].lower() in self._hosts
-                                       or hosts[0].lower() in self._hosts):  # fmt: skip
-                return refusal(403, "host", "this server goes by another name")
-            if any(origin.lower() not in (f"http://{hosts[0]}", f"https://{hosts[0]}") for origin in origins):
-                return refusal(403, "origin", "pages of other sites are not served")
+            if (foreign := self._foreign(request)) is not None:
+                return foreign
             key = self._runs.keys.of(request.headers.get("authorization", ""))
             if key is None:
                 return refusal(401, "invalid_api_key", "send a key (Authorization: Bearer ...)")
@@ -113,6 +133,42 @@ class Routes:
                 return Response(status_code=499)
 
         return endpoint
+
+    def _foreign(self, request: Request) -> Response | None:
+        """The refusal of what comes by another name of this host, or from a page of another site."""
+        hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
+        if len(hosts) != 1 or not (is_here(hosts[0]) or hosts[0].rpartition(":")[0].lower() in self._hosts
+                                   or hosts[0].lower() in self._hosts):  # fmt: skip
+            return refusal(403, "host", "this server goes by another name")
+        if any(origin.lower() not in (f"http://{hosts[0]}", f"https://{hosts[0]}") for origin in origins):
+            return refusal(403, "origin", "pages of other sites are not served")
+        return None
+
+    # --- the page for people ----------------------------------------------------------------------
+
+    async def _open(self, request: Request) -> Response:
+        return self._foreign(request) or page_file("tape serve")
+
+    async def _state(self, request: Request, key: Key) -> Response:
+        self._require_people(key)
+        id = request.query_params.get("question")
+        state = await self._page.state(key) if id is None else self._page.question(key, id)
+        if state is None:
+            raise RunRefusedError(404, "not_found", "this run does not wait any more")
+        return JSONResponse(state, headers={"cache-control": "no-store"})
+
+    async def _act(self, request: Request, key: Key) -> Response:
+        self._require_people(key)
+        what = (await _body(request, ActRequest)).root
+        try:
+            return JSONResponse({"done": await self._page.act(key, what)})
+        except (ConfigError, LedgerError) as error:
+            raise RunRefusedError(409, "act", str(error)) from None
+
+    @staticmethod
+    def _require_people(key: Key) -> None:
+        if not key.approves:
+            raise RunRefusedError(403, "may_not_approve", "this key does not open the page; one that approves does")
 
     # --- what is told without a key ---------------------------------------------------------------
 
@@ -134,11 +190,28 @@ class Routes:
         chat = await _body(request, ChatRequest)
         asked, continues = chat.asked(key.name, request.headers.get("traceparent", "")[:100])
         record = self._runs.begin(key, asked, idempotency_key=_idempotency(request), continues=continues)
+        leaves = request.headers.get("on-leave", "") == "cancel"
         if chat.stream:
-            return _stream(self._chunks(record, chat))
+            return _stream(self._ended_by_leaving(self._chunks(record, chat), key, record.id) if leaves
+                           else self._chunks(record, chat))  # fmt: skip
+        while leaves and (record := await self._runs.ended(record.id, LEAVE_SECONDS)).state in BUSY:
+            if await request.is_disconnected():
+                await self._runs.cancel(key, record.id)
         record = await self._runs.ended(record.id)
         require_answer(record)
         return JSONResponse(completion(record), headers={"x-run-id": record.id})
+
+    async def _ended_by_leaving(self, pieces: AsyncIterator[str], key: Key, id: str) -> AsyncIterator[str]:
+        """A stream, with which its run ends where the client leaves before."""
+        whole = False
+        try:
+            async for piece in pieces:
+                yield piece
+            whole = True
+        finally:
+            if not whole:
+                self._ending.add(ending := asyncio.ensure_future(self._runs.cancel(key, id)))
+                ending.add_done_callback(self._ending.discard)
 
     async def _chunks(self, record: RunRecord, chat: ChatRequest) -> AsyncIterator[str]:
         yield _data(first_chunk(record))
@@ -180,6 +253,11 @@ class Routes:
     async def _approve(self, request: Request, key: Key) -> Response:
         body = await _body(request, DecisionRequest)
         record = self._runs.decide(key, request.path_params["id"], body.question, allow=body.allow)
+        return JSONResponse(record.told())
+
+    async def _resolve(self, request: Request, key: Key) -> Response:
+        body = await _body(request, ResolutionRequest)
+        record = self._runs.resolve(key, request.path_params["id"], done=body.done, result=body.result)
         return JSONResponse(record.told())
 
     async def _events(self, request: Request, key: Key) -> Response:

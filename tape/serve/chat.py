@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tape.serve.deps import Asked
+from tape.serve.player import RunRefusedError
 from tape.serve.records import RunRecord
-from tape.serve.runs import RunRefusedError
 
 MOST_MESSAGES = 1_000
 OVER_BUDGET = ("budget", "infeasible")

@@ -20,6 +20,7 @@ class Live:
         events: Those that a client sees.
         news: Set, and replaced, with each event and each change.
         answer: Of the question that waits.
+        lost: Another server plays it by now.
     """
 
     record: RunRecord
@@ -27,6 +28,18 @@ class Live:
     events: list[dict[str, Any]] = field(default_factory=list)
     news: asyncio.Event = field(default_factory=asyncio.Event)
     answer: asyncio.Future[Approval] | None = None
+    lost: bool = False
+
+    def task_ends(self, *, lost: bool = False) -> None:
+        """End what plays it."""
+        self.lost = lost
+        if self.task is not None:
+            self.task.cancel()
+
+    def decide(self, *, allow: bool) -> None:
+        """Answer the question that waits."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_result(Approval.ALLOW if allow else Approval.REFUSE)
 
     def tell(self) -> None:
         """Wake those who watch."""

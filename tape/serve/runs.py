@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import json
-import logging
-import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -15,101 +12,97 @@ from contextlib import suppress
 from typing import Any
 
 from tape.agents.base import Agent
-from tape.approval import Approval, ApprovalRequest
-from tape.budget import LedgerStore, StorePayer
-from tape.errors import TapeError, UnfinishedCallError
-from tape.protocols.result import EpisodeResult
+from tape.budget import LedgerError, LedgerStore
+from tape.budget.claims import decided
 from tape.serve.deps import Asked, Deps
 from tape.serve.keys import Key, Keys
-from tape.serve.live import Live, Places
-from tape.serve.records import FINAL, RunFolder, RunQuestion, RunRecord, new_id
-from tape.trace import Event, read_trace
+from tape.serve.player import SHOWN, RunPlayer, RunRefusedError, logger
+from tape.serve.records import FINAL, RunRecord, RunStore, new_id
 
-logger = logging.getLogger("tape.serve")
-
-SHOWN = frozenset(
-    [
-        "started",
-        "plans_sampled",
-        "walk_selected",
-        "approval",
-        "call_begun",
-        "call_ended",
-        "acted",
-        "observed",
-        "replanned",
-        "finished",
-    ]
-)
-"""The events that a client sees; prompts and amounts set aside are for the trace."""
 BUSY = ("queued", "running")
 """The states in which a run goes on by itself."""
+FOLLOW_SECONDS = 0.5
+"""Between two looks at what other servers do."""
+CANCEL_TRIES = 10
+"""Looks at a run that another server is to end; after them it is ended here."""
+LINKS = ("schema", "episode", "prev")
+"""Of a line of a trace, what is for the file alone."""
 LONGEST_TASK = 100_000
 """Characters."""
 
 
-class RunRefusedError(TapeError):
-    """A request about runs that is not fulfilled.
-
-    Attributes:
-        status: Of HTTP.
-        code: A word for programs.
-    """
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        self.status, self.code = status, code
-        super().__init__(message)
-
-
-class Runs:
-    """All runs.
-
-    Args:
-        agents: By the names that clients call them by; each has tools.
-        keys: Who may ask.
-        folder: Where runs are kept.
-        store: Where keys pay from.
-        deps: Makes what tools get.
-        at_once: Runs that are played at once.
-        queue: Runs that may wait beside them.
-    """
+class Runs(RunPlayer):
+    """All runs: see :class:`RunPlayer`; ``queue`` says how many may wait beside those that are played."""
 
     def __init__(
         self,
         agents: Mapping[str, Agent],
         keys: Keys,
-        folder: RunFolder,
+        kept: RunStore,
         store: LedgerStore,
         deps: Deps,
         *,
         at_once: int = 16,
         queue: int = 64,
     ) -> None:
-        self.agents, self.keys, self._folder, self._store, self._deps = agents, keys, folder, store, deps
-        self._places, self._most = Places(at_once), at_once + queue
-        self._records: dict[str, RunRecord] = {}
-        self._live: dict[str, Live] = {}
+        super().__init__(agents, keys, kept, store, deps, at_once)
+        self._most = at_once + queue
+        self._following: asyncio.Task[None] | None = None
         self._stopping = False
-        self.counts: Counter[tuple[str, str, str]] = Counter()
-        """Runs that have ended, by key, agent and end state."""
 
     # --- beginning and stopping -----------------------------------------------------------------
 
     def start(self) -> int:
-        """Read what is kept, and go on with what a stop has parked; returns how many runs that are."""
-        for record in self._folder.all():
-            self._records[record.id] = record
+        """Go on with what a stop has parked, and follow what other servers do; returns how many runs go on."""
+        going_on = self._take_free()
+        if self._kept.shared:
+            self._following = asyncio.get_running_loop().create_task(self._follow())
+        return going_on
+
+    def _take_free(self) -> int:
+        """Play the runs that no server plays, as far as there is room here; returns how many."""
         going_on = 0
-        for record in [item for item in self._records.values() if item.state not in (*FINAL, "unknown")]:
-            self._change(record.id, state="parked", question=None)  # a server that was killed has not said so
-            if record.agent in self.agents and record.key in self.keys.all:
-                self._play(self._records[record.id])
+        for record in self._kept.free():
+            ours = record.agent in self.agents and record.key in self.keys.all
+            if self._kept.shared and (not ours or len(self._live) >= self._most or not self._kept.take(record.id)):
+                continue
+            self._change(record.id, state="parked" if not ours else "queued", question=None)  # a kill has not said so
+            if ours:
+                self._play(self._of_id(record.id))
                 going_on += 1
         return going_on
+
+    async def _follow(self) -> None:
+        """Keep the runs that are played here, do what other servers were asked of them, and take what is free."""
+        while True:
+            try:
+                beat = await asyncio.to_thread(self._kept.beat, [*self._live])
+                for id in beat.lost:
+                    if id in self._live:
+                        self._live[id].task_ends(lost=True)
+                for id, asked in beat.asked.items():
+                    self._heard(id, asked)
+                if not self._stopping:
+                    self._take_free()
+            except LedgerError as error:  # the next time will do
+                logger.warning("the runs cannot be followed: %s", error)
+            await asyncio.sleep(FOLLOW_SECONDS)
+
+    def _heard(self, id: str, asked: Mapping[str, Any]) -> None:
+        live = self._live.get(id)
+        if live is None:
+            return
+        if asked.get("cancel"):
+            self._change(id, state="cancelled")
+            live.task_ends()
+        elif live.record.question is not None and live.record.question.id == asked.get("question"):
+            live.decide(allow=bool(asked.get("allow")))
 
     async def stop(self, grace: float, urged: asyncio.Future[None] | None = None) -> int:
         """Let runs end for some seconds, or until it is urged, then park the others; returns how many are parked."""
         self._stopping = True
+        if self._following is not None and not self._live:
+            self._following.cancel()
         tasks = [live.task for live in self._live.values() if live.task is not None]
         if not tasks:
             return 0
@@ -120,16 +113,18 @@ class Runs:
             task.cancel()
         if late:
             await asyncio.wait(late)
+        if self._following is not None:
+            self._following.cancel()
         return len(late)
 
     def keep(self, days: float) -> int:
         """Delete runs that have ended so many days ago; returns how many."""
         old = [
-            record.id for record in self._records.values()
+            record.id for record in self._kept.listed()
             if record.state in FINAL and record.ended < time.time() - 86_400 * days
         ]  # fmt: skip
         for id in old:
-            self._forget(id)
+            self._kept.remove(id)
         return len(old)
 
     # --- what clients ask -------------------------------------------------------------------------
@@ -144,12 +139,6 @@ class Runs:
         digest = hashlib.sha256(
             json.dumps([asked.agent, asked.task, asked.metadata, continues], sort_keys=True).encode()
         ).hexdigest()[:32]
-        if idempotency_key:
-            for record in self._records.values():
-                if (record.key, record.idempotency_key) == (key.name, idempotency_key):
-                    if record.request != digest:
-                        raise RunRefusedError(409, "idempotency", "this Idempotency-Key was sent with another request")
-                    return record
         if asked.agent not in self.agents:
             raise RunRefusedError(
                 404, "model_not_found", f"there is no agent {asked.agent!r:.80}; there is {', '.join(self.agents)}"
@@ -158,20 +147,25 @@ class Runs:
             raise RunRefusedError(400, "task", f"a task has 1 to {LONGEST_TASK} characters")
         if continues and self._of(key, continues).history is None:
             raise RunRefusedError(409, "not_ended", f"{continues} has not ended, so nothing goes on from it")
-        if self._stopping or len(self._live) >= self._most:
-            raise RunRefusedError(429, "queue_full", "too many runs wait; ask again in a while")
         record = RunRecord(
             id=new_id(), key=key.name, agent=asked.agent, task=asked.task, metadata=dict(asked.metadata),
             idempotency_key=idempotency_key, request=digest, continues=continues, traceparent=asked.traceparent,
         )  # fmt: skip
-        self._records[record.id] = record
-        self._folder.write(record)
-        self._play(record)
-        return record
+        if self._stopping or len(self._live) >= self._most:
+            known = self._kept.find(record)
+            if known is None:
+                raise RunRefusedError(429, "queue_full", "too many runs wait; ask again in a while")
+        else:
+            known = self._kept.add(record)
+        if known.request != digest:
+            raise RunRefusedError(409, "idempotency", "this Idempotency-Key was sent with another request")
+        if known.id == record.id:
+            self._play(record)
+        return known
 
     def _of(self, key: Key, id: str) -> RunRecord:
-        record = self._records.get(id)
-        if record is None or not (record.key == key.name or key.approves):
+        record = self._of_id(id)
+        if not (record.key == key.name or key.approves):
             raise RunRefusedError(404, "not_found", f"there is no run {id!r:.80}")
         return record
 
@@ -185,22 +179,26 @@ class Runs:
 
     def listed(self, key: Key, most: int = 100) -> list[RunRecord]:
         """The latest runs that this key may see, the newest first."""
-        seen = [record for record in self._records.values() if record.key == key.name or key.approves]
-        return sorted(seen, key=lambda record: -record.created)[:most]
+        return self._kept.listed(None if key.approves else key.name, most)
+
+    def lines(self, id: str) -> list[str]:
+        """The trace of a run, as far as it is known here."""
+        return self._kept.lines(id)
 
     def open(self) -> Counter[str]:
         """How many runs there are in each state that is not final."""
-        return Counter(record.state for record in self._records.values() if record.state not in FINAL)
+        return Counter(record.state for record in self._kept.listed() if record.state not in FINAL)
 
     async def ended(self, id: str, seconds: float | None = None) -> RunRecord:
         """A run when it has ended or waits for a person; or after some seconds, as it is then."""
         live = self._live.get(id)
-        if live is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    while live.record.state in BUSY and id in self._live:
-                        await live.news.wait()
-        return self._records[id]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while live is not None and live.record.state in BUSY and id in self._live:
+                    await live.news.wait()
+                while live is None and self._kept.shared and self._of_id(id).state in BUSY:
+                    await asyncio.sleep(FOLLOW_SECONDS)
+        return self._of_id(id)
 
     async def events(self, key: Key, id: str, after: int = -1) -> AsyncIterator[dict[str, Any]]:
         """The events of a run from any point, and further ones as they come, until it ends.
@@ -213,10 +211,17 @@ class Runs:
         record = self._of(key, id)
         live = self._live.get(id)
         if live is None:
-            trace = self._folder.trace(id)
-            for number, event in enumerate(read_trace(trace) if trace.exists() else ()):
-                if event.type in SHOWN and number > after:
-                    yield _told(number, event)
+            place, more = 0, True
+            while more:
+                record = self._of_id(id)
+                more = self._kept.shared and record.state in (*BUSY, "waiting")
+                for line in self._kept.lines(id, place):
+                    event = json.loads(line)
+                    if event["type"] in SHOWN and place > after:
+                        yield {name: value for name, value in event.items() if name not in LINKS} | {"seq": place}
+                    place += 1
+                if more:
+                    await asyncio.sleep(FOLLOW_SECONDS)
         else:
             place = 0
             while True:
@@ -228,7 +233,7 @@ class Runs:
                 if live.task is None or live.task.done():
                     break
                 await news.wait()
-        record = self._records.get(id, record)
+        record = self._of_id(id)
         yield {"seq": 10**9, "type": "run", "run": record.told()}
 
     def decide(self, key: Key, id: str, question: str, *, allow: bool) -> RunRecord:
@@ -238,17 +243,48 @@ class Runs:
             RunRefusedError: The key may not approve, or the run is its own; or the question does not wait any more.
         """
         record = self._of(key, id)
+        self._require_approves(key, record)
+        live = self._live.get(id)
+        here = live is not None and live.answer is not None and not live.answer.done()
+        if record.question is None or not (here or (live is None and self._kept.shared)):
+            raise RunRefusedError(409, "no_question", f"{id} does not wait for an answer")
+        if record.question.id != question:
+            raise RunRefusedError(409, "other_question", f"{id} waits for an answer to another question by now")
+        if live is None:
+            self._kept.ask(id, {"question": question, "allow": allow})
+        else:
+            live.decide(allow=allow)
+        return record
+
+    def resolve(self, key: Key, id: str, *, done: bool, result: Any = None) -> RunRecord:
+        """Say of a run in the state ``unknown`` whether its call was made; it goes on then.
+
+        Raises:
+            RunRefusedError: The key may not approve, or the run is its own; or nothing of it is unknown.
+        """
+        record = self._of(key, id)
+        self._require_approves(key, record)
+        scope = f"{self.keys.all[record.key].scope}/{id[4:]}" if record.key in self.keys.all else ""
+        claims = self.store.claims(scope) if scope else ()
+        unknown = [claim for claim in claims if claim.state in ("unknown", "claimed")]
+        if record.state != "unknown" or not unknown or record.agent not in self.agents or not self._kept.take(id):
+            raise RunRefusedError(409, "not_unknown", f"{id} has no call of which it is not known whether it was made")
+        outcome = decided("" if result is None else json.dumps(result))
+        try:
+            for claim in unknown:
+                self.store.decide(claim.key, key.name, f"run {id}", done=done, outcome=outcome)
+        except LedgerError as error:  # such as a lease that is not over
+            self._change(id, state="unknown")
+            raise RunRefusedError(409, "not_yet", str(error)) from None
+        self._change(id, state="queued", detail="")
+        self._play(self._of_id(id))
+        return self._of_id(id)
+
+    def _require_approves(self, key: Key, record: RunRecord) -> None:
         if not key.approves:
             raise RunRefusedError(403, "may_not_approve", "this key may not approve")
         if record.key == key.name:
             raise RunRefusedError(403, "own_run", "the key of a run does not approve what the run asks")
-        live = self._live.get(id)
-        if live is None or live.answer is None or live.answer.done() or record.question is None:
-            raise RunRefusedError(409, "no_question", f"{id} does not wait for an answer")
-        if record.question.id != question:
-            raise RunRefusedError(409, "other_question", f"{id} waits for an answer to another question by now")
-        live.answer.set_result(Approval.ALLOW if allow else Approval.REFUSE)
-        return record
 
     async def cancel(self, key: Key, id: str) -> RunRecord:
         """End a run; nothing of it goes on, and what it held is free."""
@@ -258,122 +294,16 @@ class Runs:
             live.task.cancel()
             await asyncio.wait([live.task])
         elif record.state not in FINAL:
+            if self._kept.shared and record.state in (*BUSY, "waiting"):
+                self._kept.ask(id, {"cancel": True})
+                for _ in range(CANCEL_TRIES):
+                    await asyncio.sleep(FOLLOW_SECONDS)
+                    if (record := self._of_id(id)).state in FINAL:
+                        return record
             self._change(record.id, state="cancelled", ended=time.time())
-        return self._records[id]
+        return self._of_id(id)
 
     async def delete(self, key: Key, id: str) -> None:
         """End a run and delete all that is kept of it."""
         await self.cancel(key, id)
-        self._forget(id)
-
-    def _forget(self, id: str) -> None:
-        self._records.pop(id, None)
-        self._folder.remove(id)
-
-    # --- playing ------------------------------------------------------------------------------------
-
-    def _play(self, record: RunRecord) -> None:
-        live = Live(record)
-        self._live[record.id] = live
-        live.task = asyncio.get_running_loop().create_task(self._played(live), name=record.id)
-        live.task.add_done_callback(lambda _: self._done(live))
-
-    def _done(self, live: Live) -> None:
-        self._live.pop(live.record.id, None)
-        live.tell()
-
-    async def _played(self, live: Live) -> None:
-        id = live.record.id
-        try:
-            async with self._places:
-                self._change(id, state="running")
-                self._end(id, await self._run(live))
-        except asyncio.CancelledError:
-            cancelled = self._records[id].state == "cancelled"
-            ended = time.time() if cancelled else 0.0
-            self._change(id, state="cancelled" if cancelled else "parked", question=None, ended=ended)
-        except UnfinishedCallError as error:
-            self._change(id, state="unknown", detail=str(error))
-        except TapeError as error:
-            self._change(id, state="ended", ended=time.time(), end_state="refused", detail=str(error))
-        except Exception as error:  # a fault of an agent's own code, of which no traceback goes to a client
-            logger.exception("run %s failed", id)
-            name = type(error).__name__
-            self._change(id, state="ended", ended=time.time(), end_state="fault", detail=f"{name}; the log has more")
-
-    async def _run(self, live: Live) -> EpisodeResult:
-        """Play a run, or go on with it from its trace."""
-        record = self._records[live.record.id]
-        key, agent, trace = self.keys.all[record.key], self.agents[record.agent], self._folder.trace(record.id)
-        asked = Asked(record.agent, record.task, record.key, record.metadata, record.traceparent)
-
-        numbers = itertools.count()
-
-        def listener(event: Event) -> None:
-            number = next(numbers)
-            if event.type in SHOWN:
-                live.events.append(_told(number, event))
-                live.tell()
-
-        async def approve(request: ApprovalRequest) -> Approval:
-            return await self._ask(live, request)
-
-        payer = StorePayer(self._store, f"{key.scope}/{record.id[4:]}")
-        async with self._deps.of(asked) as deps:
-            options: dict[str, Any] = {"deps": deps, "payer": payer, "listener": listener, "approve": approve}
-            try:
-                if trace.exists() and trace.stat().st_size:
-                    return await agent.aresume(trace, **options)
-                before = self._records.get(record.continues)
-                history = None if before is None else before.history
-                return await agent.arun(record.task, budget=key.run, trace=trace, history=history, **options)
-            finally:
-                payer.close()
-
-    async def _ask(self, live: Live, request: ApprovalRequest) -> Approval:
-        """Let the run wait for a person; while it waits nothing is held for the call."""
-        question = RunQuestion(id=secrets.token_urlsafe(9), action=request.action, shown=str(request))
-        live.answer = asyncio.get_running_loop().create_future()
-        self._change(live.record.id, state="waiting", question=question)
-        self._places.leave()  # another run may go on meanwhile
-        try:
-            return await live.answer
-        finally:
-            self._places.active += 1
-            live.answer = None
-            if self._records[live.record.id].state == "waiting":
-                self._change(live.record.id, state="running", question=None)
-
-    def _end(self, id: str, result: EpisodeResult) -> None:
-        record = self._records[id]
-        shown = result.to_dict()
-        self.counts[record.key, record.agent, result.end_state] += 1
-        history = result.history
-        self._change(
-            id,
-            state="ended",
-            ended=time.time(),
-            answer=shown.get("answer"),
-            end_state=result.end_state,
-            detail=result.detail,
-            spent=dict(shown.get("spent", {})),
-            prompt_tokens=sum(result.prompt_tokens.values()),
-            completion_tokens=sum(result.completion_tokens.values()),
-            history=None if history is None else history.model_dump(mode="json"),
-        )
-
-    def _change(self, id: str, **fields: Any) -> None:
-        record = self._records[id].model_copy(update=fields)
-        self._records[id] = record
-        self._folder.write(record)
-        if (live := self._live.get(id)) is not None:
-            live.record = record
-            if "question" in fields and record.question is not None:
-                live.events.append({"seq": len(live.events) and live.events[-1]["seq"], "type": "question",
-                                    "question": record.question.model_dump()})  # fmt: skip
-            live.tell()
-
-
-def _told(number: int, event: Event) -> dict[str, Any]:
-    """An event as a client sees it; its number is its place in the trace."""
-    return {"seq": number, "type": event.type} | event.model_dump(mode="json")
+        self._kept.remove(id)

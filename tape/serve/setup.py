@@ -17,11 +17,12 @@ import uvicorn
 
 from tape.agents.base import Agent
 from tape.budget import Cap, LedgerStore, open_store
+from tape.budget.stores.addresses import read_address
 from tape.errors import ConfigError, error_text
 from tape.serve.app import Routes
 from tape.serve.deps import Deps
 from tape.serve.keys import Keys, made_keys, read_keys
-from tape.serve.records import RunFolder
+from tape.serve.records import RunFolder, RunStore
 from tape.serve.runs import Runs
 
 _END_SECONDS = 2
@@ -106,13 +107,28 @@ def require_caps(store: LedgerStore, keys: Keys) -> None:
                 store.set_cap(cap, "tape serve", "as the file of keys says")
 
 
+def runs_of(options: ServeOptions) -> RunStore:
+    """Where runs are kept: beside the budgets where these are in a database, else in the folder.
+
+    Raises:
+        ConfigError: The folder cannot be made, or a file in it is no record.
+        LedgerError: The database cannot be used.
+    """
+    address = read_address(options.ledger) if options.ledger else None
+    if address is None or not address.conninfo:
+        return RunFolder(options.runs)
+    from tape.serve.tables import RunTables
+
+    return RunTables(address, options.runs)
+
+
 async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> ServerStop:
     """Serve until SIGTERM or Ctrl-C; then let runs end, or park them, before the last connection closes.
 
     Raises:
         ConfigError: The port is taken, or a key or a folder cannot be used.
     """
-    folder = RunFolder(options.runs)
+    kept = runs_of(options)
     if options.keys is None:
         keys, files = made_keys(options.runs)
         where = f"the token in {files['local']}, and people who approve that in {files['people']}"
@@ -121,7 +137,7 @@ async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> ServerSto
     deps: Callable[..., Any] | None = named(options.deps) if options.deps else None
     with closing(open_store(options.ledger or f"file://{(options.runs / 'serve.ledger').resolve()}")) as store:
         require_caps(store, keys)
-        runs = Runs(agents, keys, folder, store, Deps(deps), at_once=options.at_once, queue=options.queue)
+        runs = Runs(agents, keys, kept, store, Deps(deps), at_once=options.at_once, queue=options.queue)
         routes = Routes(runs, options.hosts)
         try:
             listening = socket.create_server((options.host, options.port))
@@ -152,6 +168,7 @@ async def serve(agents: Mapping[str, Agent], options: ServeOptions) -> ServerSto
             parked = await runs.stop(options.grace, signals.urged)
             server.should_exit = True
             await serving
+            kept.close()
             return ServerStop(parked, signals.interrupted)
 
 

@@ -156,6 +156,10 @@ class Contexts:
         """The key of what a call does for good, as often as it was done before."""
         return effect_key(self.surroundings.run, effect, self._times[effect])
 
+    def key_of(self, item: Tool, asked: str) -> str:
+        """The key that goes along with a call; none of one that changes nothing, or in a run without a name."""
+        return "" if item.pure or not self.surroundings.run else self.key(item.effect(json.loads(asked)))
+
     def came(self, item: Tool, asked: str, *, failed: bool) -> None:
         """Note what came of a call: after a failure it may be tried again, and else done a second time."""
         effect = item.effect(json.loads(asked))

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar, Unpack, overload
 from tape.budget import STEP, Budget, BudgetLike, Ledger, Resources
 from tape.budget.claims import Effect
 from tape.lm.base import Request
+from tape.passed_on import with_key
 from tape.protocols import Action, AnswersAtLimit, AnswerT, Environment, FailedCall, Observation, State
 from tape.protocols.parts import Copies, DryRuns
 from tape.protocols.prompt_format import PromptFormat, pick
@@ -279,7 +280,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         if item.context is not None:
             drawn[item.context] = self._contexts.of(item, asked)
         shared = {} if self._states is None else self._states.given(item.state)
-        return await make(item, {**arguments, **drawn, **shared})
+        with with_key(self._contexts.key_of(item, asked)):
+            return await make(item, {**arguments, **drawn, **shared})
 
     async def _try(self, item: Tool, arguments: Mapping[str, Any], asked: str, states: States) -> Made:
         """Make a call on a copy; what is drawn at random there is not what the episode will draw."""

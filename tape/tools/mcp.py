@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tape.errors import error_text
+from tape.passed_on import key_now, traceparent_now
 from tape.plan.vocabulary import AGAIN, RESERVED
 from tape.reading import short
 from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
@@ -24,6 +25,9 @@ from tape.tools.words import python_names
 
 MOST_TOOLS = 256
 """Tools that are offered at once; every one stands in every prompt."""
+
+_KEY = "tape/idempotency-key"
+"""In ``_meta`` of a call."""
 
 LONGEST_NAME = 128
 """Characters of a tool's name, the most that the protocol allows."""
@@ -48,6 +52,8 @@ async def mcp_tools(
     reads: Collection[str] = (),
     pure: Mapping[str, bool] | None = None,
     destructive: Mapping[str, bool] | None = None,
+    idempotent: Mapping[str, bool] | None = None,
+    keys: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
@@ -74,6 +80,9 @@ async def mcp_tools(
         pure: By the server's name: whether a call changes nothing; by default the server's ``readOnlyHint``.
         destructive: By the server's name: whether a call may destroy what cannot be brought back; by default the
             server's ``destructiveHint``, which counts only where the tool is not pure.
+        idempotent: By the server's name: whether calls with the key of one effect, which goes along in ``_meta``, do it
+            once; by default the server's ``idempotentHint``.
+        keys: By the server's name: the argument that gets that key too, which makes the tool idempotent.
         only: The server's names of the tools to offer; all by default.
         env: Environment variables of the server; it inherits only a few, PATH and HOME among them.
         cwd: Where it runs.
@@ -97,18 +106,22 @@ async def mcp_tools(
         >>> asyncio.run(offered())
         ['hour']
     """
-    for setting, flags in (("pure", pure), ("destructive", destructive)):
-        if not isinstance(flags, Mapping | None):
-            raise ToolError(
-                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {flags!r}"
-            )
-    given = {"costs": costs, "quality": quality, "variants": variants, "reads": reads, "only": only}
-    given |= {"pure": pure, "destructive": destructive}
+    flags = _required({"pure": pure, "destructive": destructive, "idempotent": idempotent})
+    given = {"costs": costs, "quality": quality, "variants": variants, "reads": reads, "only": only, "keys": keys}
     server = _Server(command, env or {}, cwd, call_seconds)
     try:
-        yield await server.start({setting: value or {} for setting, value in given.items()}, start_seconds)
+        yield await server.start({setting: value or {} for setting, value in {**given, **flags}.items()}, start_seconds)
     finally:
         await server.stop()
+
+
+def _required(flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    for setting, given in flags.items():
+        if not isinstance(given, Mapping | None):
+            raise ToolError(
+                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {given!r}"
+            )
+    return flags
 
 
 def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
@@ -137,9 +150,17 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
     outputs = output.get("properties") if isinstance(output, Mapping) else None
     wrapped = isinstance(outputs, Mapping) and outputs.keys() == {"result"}
 
-    pure, destructive = effects(entry.get("annotations"), declared["pure"].get(name), declared["destructive"].get(name))
+    hints = entry.get("annotations")
+    pure, destructive = effects(hints, declared["pure"].get(name), declared["destructive"].get(name))
+    hinted = isinstance(hints, Mapping) and hints.get("idempotentHint") is True
+
+    keyed = declared["keys"].get(name)
+    if keyed is not None and keyed not in arguments.model_fields:
+        raise ToolError(f"keys: {short(name)} has no argument {keyed!r}")
 
     async def function(**values: Any) -> Any:
+        if keyed is not None and key_now():
+            values = {**values, keyed: key_now()}
         return value_of(await server.call(name, sent(arguments, values)), wrapped=wrapped)
 
     about = entry.get("description")
@@ -156,6 +177,7 @@ def _tool(server: _Server, name: str, called: str, entry: Mapping[str, Any], dec
         destructive=destructive,
         loop=server.loop,
         fills=False,
+        idempotent=not pure and declared["idempotent"].get(name, hinted or keyed is not None),
     )
 
 
@@ -260,7 +282,9 @@ class _Server:
         assert self._session is not None
         try:
             async with asyncio.timeout(self._call_seconds) as timeout:
-                return await self._session.request("tools/call", {"name": name, "arguments": arguments})
+                along = {_KEY: key_now(), "traceparent": traceparent_now()}
+                meta = {name: value for name, value in along.items() if value}
+                return await self._session.request("tools/call", {"name": name, "arguments": arguments}, meta)
         except TimeoutError:
             if not timeout.expired():
                 raise

@@ -126,6 +126,9 @@ class McpAnswerError(ToolFailedError):
         super().__init__(message)
 
 
+NO_META: Mapping[str, str] = {}
+
+
 class McpSession:
     """The requests to a server and its answers.
 
@@ -166,7 +169,7 @@ class McpSession:
             if refusal.code != _NO_SUCH_VERSION or not isinstance(spoken, list) or _STATELESS not in spoken:
                 raise
             who = {"protocolVersion": _STATELESS, "clientInfo": _CLIENT, "clientCapabilities": {}}
-            self._meta = {"_meta": {f"io.modelcontextprotocol/{key}": value for key, value in who.items()}}
+            self._meta = {f"io.modelcontextprotocol/{key}": value for key, value in who.items()}
             return
         if version not in _VERSIONS:
             raise ToolFailedError(f"it speaks version {short(version)} of the protocol, not {', '.join(_VERSIONS)}")
@@ -202,8 +205,15 @@ class McpSession:
                 )
             seen.add(cursor)
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def request(
+        self, method: str, params: Mapping[str, Any], meta: Mapping[str, str] = NO_META
+    ) -> dict[str, Any]:
         """Ask, and wait for the answer.
+
+        Args:
+            method: Of the protocol.
+            params: Of the method.
+            meta: What goes along with it in ``_meta``.
 
         Returns:
             The result, a JSON object; nothing in it is checked.
@@ -214,7 +224,9 @@ class McpSession:
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
         try:
-            self._process.write(_message({"id": number, "method": method, "params": {**params, **self._meta}}))
+            along = {**self._meta, **meta}
+            asked = {**params, "_meta": along} if along else params
+            self._process.write(_message({"id": number, "method": method, "params": asked}))
             return await answer
         except OSError as error:
             raise ToolFailedError(f"{self.name} takes nothing any more: {error}") from error

@@ -49,10 +49,12 @@ class TestAlfworld(EnvironmentConformance):
 
 
 class TestAlfworldObservedInFull(TestAlfworld):
+    most_tasks = 1
     arguments: ClassVar = ("--count", "2", "--observation", "full", "--commands", "shown", "--tightness", "tight")
 
 
 class TestAlfworldWithErrors(TestAlfworld):
+    most_tasks = 1
     arguments: ClassVar = ("--count", "2", "--query-errors", "0.3")
 
 
@@ -95,6 +97,7 @@ class TestToolChains(EnvironmentConformance):
 
 
 class TestToolChainsReadByAModel(TestToolChains):
+    most_tasks = 1
     arguments: ClassVar = ("--count", "2", "--change", "wish", "--reader", "lm")
 
 
@@ -136,6 +139,7 @@ class TestHotpotqa(EnvironmentConformance):
 
 
 class TestHotpotqaSearched(TestHotpotqa):
+    most_tasks = 1
     arguments: ClassVar = ("--mode", "open")
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:

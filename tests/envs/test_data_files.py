@@ -186,24 +186,35 @@ CASES: dict[str, list[tuple[str, str, str, str]]] = {
 """What is changed of each, into what, and the field and the problem that are named."""
 
 
+def copied(file: str, to: Path) -> tuple[Path, str]:
+    """The data files of an environment, one of them with its text from above; the path of that one and its text."""
+    environment, name, _, given = FILES[file]
+    path = shutil.copytree(ENVS / environment / "data", to / "data") / name
+    text = given or path.read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    for other in relations.FILES[1:] if file == "talk relations" else ():
+        (path.parent / other).write_text("", encoding="utf-8")
+    return path, text
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_whole_files_are_read(file: str, tmp_path: Path) -> None:
+    assert FILES[file][2](copied(file, tmp_path)[0].parent)
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "field", "problem"), [(file, *case) for file, cases in CASES.items() for case in cases]
 )
 def test_the_files_of_an_environment_are_checked(
     file: str, old: str, new: str, field: str, problem: str, tmp_path: Path
 ) -> None:
-    environment, name, read, given = FILES[file]
-    folder = shutil.copytree(ENVS / environment / "data", tmp_path / "data")
-    text = given or (folder / name).read_text(encoding="utf-8")
+    _, _, read, given = FILES[file]
+    path, text = copied(file, tmp_path)
     assert old in text
-    (folder / name).write_text(text, encoding="utf-8")
-    for other in relations.FILES[1:] if file == "talk relations" else ():
-        (folder / other).write_text("", encoding="utf-8")
-    assert read(folder)
-    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(DataFileError, match=problem or None) as caught:
-        read(folder)
-    assert caught.value.file == str(folder / name)
+        read(path.parent)
+    assert caught.value.file == str(path)
     if field:
         assert caught.value.field == field
     if field and given:
@@ -219,9 +230,7 @@ def test_the_files_of_an_environment_are_checked(
     ],
 )
 def test_an_entry_stands_in_one_file_only(file: str, other: str, message: str, tmp_path: Path) -> None:
-    environment, name, read, text = FILES[file]
-    folder = shutil.copytree(ENVS / environment / "data", tmp_path / "data")
-    for item in (name, other):
-        (folder / item).write_text(text, encoding="utf-8")
+    path, text = copied(file, tmp_path)
+    (path.parent / other).write_text(text, encoding="utf-8")
     with pytest.raises(DataFileError, match=message):
-        read(folder)
+        FILES[file][2](path.parent)

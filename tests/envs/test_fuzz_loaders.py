@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # about what was passed over
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_a_spoiled_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    count = tries(LOADERS, name, ALL // 40)
+    count = tries(LOADERS, name, ALL // 100)
     ends, _ = tried(LOADERS[name], tmp_path, count, f"{SEED} {name}")
     assert count == ends.total() > ends["read"] > 0 or name == "alfworld split", ends
 

@@ -59,7 +59,7 @@ def test_prompts_fit_and_answers_have_room_however_they_are_laid_out(name: str, 
 
 @pytest.mark.parametrize(("name", "role"), ROLES)
 def test_what_is_no_answer_is_not_valid(name: str, role: str) -> None:
-    for case in cases(name, role, 2):
+    for case in cases(name, role)[:2]:
         for text in ("", "{", "null", "banana", "[]", "{}"):
             assert not case.judge(text).right
         if isinstance(case.request.constraint, JsonSchema):
@@ -70,7 +70,7 @@ def test_what_is_no_answer_is_not_valid(name: str, role: str) -> None:
 def test_the_same_seed_makes_the_same_cases_and_another_makes_others(name: str) -> None:
     plugin = PLUGINS[name]
     role = plugin.roles[0]
-    role_cases, again, other = (plugin.role_cases("chat", role, 3, seed) for seed in (5, 5, 6))
+    role_cases, again, other = (plugin.role_cases("chat", role, 2, seed) for seed in (5, 5, 6))
     assert [case.request.fingerprint("m") for case in role_cases] == [case.request.fingerprint("m") for case in again]
     assert [case.ideal for case in role_cases] == [case.ideal for case in again]
     assert {case.request.fingerprint("m") for case in role_cases}.isdisjoint(c.request.fingerprint("m") for c in other)

@@ -31,14 +31,9 @@ def knowing(argument: str) -> LanguageModel:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chain", ["walk", "sample"])
-@pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
+@pytest.mark.parametrize(("environment", "chain"), [("gsm_hard", "walk"), ("musique", "sample")])
 def test_a_run_is_played_shown_and_checked(
-    environment: str,
-    chain: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    environment: str, chain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tape.lm.scripted.open_scripted", knowing)
     out = tmp_path / "run"

@@ -11,6 +11,7 @@ from solvers import errors as of_solvers
 from tape import budget, errors, tools, world
 from tape.protocols.result import END_STATES
 from tests.places import ROOT
+from tests.repo.sources import sources
 
 TEXT = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
 BASES = frozenset(("TapeError", "SolverError", "UserWarning", "AgentsException", "UsageLimitExceeded"))
@@ -19,11 +20,9 @@ BASES = frozenset(("TapeError", "SolverError", "UserWarning", "AgentsException",
 
 def classes() -> Iterator[tuple[str, list[str]]]:
     """All classes of the product, with the names of their bases; packages that some of them need may be missing."""
-    for folder in ("tape", "solvers", "envs"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ClassDef):
-                    yield node.name, [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+    for source in sources("tape", "solvers", "envs"):
+        for node in source.classes:
+            yield node.name, [ast.unparse(base).rpartition(".")[2] for base in node.bases]
 
 
 @cache

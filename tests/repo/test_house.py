@@ -39,22 +39,6 @@ def test_every_collaborator_of_the_planner_and_the_executor_is_given() -> None:
                 assert not [kind for kind in kinds if "None" in kind], name
 
 
-def test_a_function_takes_at_most_six_parameters_that_a_caller_has_to_know() -> None:
-    """Options with a default count in private functions alone: elsewhere they are the keywords of a decorator."""
-    many = {}
-    for folder in ("tape", "solvers", "envs", "experiments", "tools"):
-        for file in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    known = [given.arg for given in (*node.args.posonlyargs, *node.args.args)]
-                    private = node.name.startswith("_") and not node.name.startswith("__")
-                    pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-                    known += [given.arg for given, default in pairs if private or default is None]
-                    if len(set(known) - {"self", "cls"}) > 6:
-                        many[f"{file.relative_to(ROOT)}: {node.name}"] = known
-    assert many == {}
-
-
 def test_nothing_below_names_a_module_above() -> None:
     for folder in ("trace", "protocols", "budget", "choice", "plan", "guard"):
         for file in (ROOT / "tape" / folder).rglob("*.py"):

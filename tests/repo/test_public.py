@@ -17,7 +17,7 @@ from tools.site.public import PUBLIC
 NAMES = [(module, name) for page in PUBLIC.values() for module, names in page.names.items() for name in names]
 NEEDS = {
     "langchain": "langchain", "pydantic_ai": "pydantic_ai", "openai_agents": "agents", "smolagents": "smolagents",
-    "dspy": "dspy", "inspect_agent": "inspect_ai", "otel": "opentelemetry",
+    "dspy": "dspy", "dbos": "dbos", "inspect_agent": "inspect_ai", "otel": "opentelemetry",
 }  # fmt: skip
 """Adapter -> the package that it needs."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

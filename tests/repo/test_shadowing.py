@@ -35,10 +35,12 @@ def is_complete(error: str, text: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "code",
-    ["import tape; tape.TapeAgent", "from tape import PlanGraph", "from tape import solve", "import tape.agents.tape"],
-)
-@pytest.mark.parametrize("kind", ["package", "module"])
+    ("code", "kind"),
+    [
+        ("import tape; tape.TapeAgent", "package"), ("from tape import PlanGraph", "module"),
+        ("from tape import solve", "package"), ("import tape.agents.tape", "module"),
+    ],
+)  # fmt: skip
 def test_a_name_of_tape_reports_the_shadow(code: str, kind: str, tmp_path: Path) -> None:
     name = make_shadow(tmp_path, "solvers", kind)
     done = run("-c", code, cwd=tmp_path)
@@ -52,10 +54,8 @@ def test_a_name_of_tape_reports_the_shadow(code: str, kind: str, tmp_path: Path)
     ("arguments", "name", "kind"),
     [
         ("run sokoban --limit 1 --out a-run", "solvers", "package"),
-        ("run sokoban --limit 1 --out a-run", "envs", "package"),
         ("run sokoban --limit 1 --out a-run", "envs", "module"),
         ("solve graph.json", "solvers", "package"),
-        ("solvers", "solvers", "package"),
         ("show a-run", "solvers", "package"),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from tape.guard.guard import Guard
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import read_trace
-from tests.places import ROOT
 
 
 @tool
@@ -131,54 +128,3 @@ def test_a_trace_may_be_named_by_a_text(tmp_path: Path) -> None:
     file = str(tmp_path / "trace.jsonl")
     TapeAgent(ScriptedLM(ANSWERS)).run(ToolEnvironment("t", [free]), trace=file)
     assert next(iter(read_trace(Path(file)))).type == "started"
-
-
-SCRIPT = """
-from pydantic import BaseModel
-from tape import EpisodeResult, TapeAgent
-from tape.protocols import Environment
-from tape.tools import ToolEnvironment, tool
-
-@tool(usd="0.01")
-def look(place: str) -> str:
-    "Look."
-    return place
-
-env = ToolEnvironment("t", [look], budget="$0.05, 20 steps")
-agent = TapeAgent("openai:some-model")
-agent.run(env, budget={"usd": "$1"}, trace="run.jsonl")
-agent.plan(env, budget="$1")
-
-class Invoice(BaseModel):
-    total: float
-
-typed = ToolEnvironment("t", [look], answer=Invoice, judge=lambda invoice: invoice.total > 0)
-reveal_type(agent.run(env).answer)
-reveal_type(agent.run(typed).answer)
-reveal_type(agent.run(ToolEnvironment("t", [look], answer=list[int])).answer)
-reveal_type(agent.run(ToolEnvironment("t", [look], answer=int | str)).answer)
-
-async def play(env: Environment, other: ToolEnvironment) -> EpisodeResult:
-    total: float = agent.run(env).answer
-    invoice: Invoice | None = (await agent.arun(typed)).answer
-    return await agent.arun(other) if total else EpisodeResult(end_state="failure", success=False)
-"""
-
-
-@pytest.mark.slow
-def test_mypy_knows_the_options_of_run_and_plan(tmp_path: Path) -> None:
-    wrong = {"agent.run(env, bugdet='$1')": 'Unexpected keyword argument "bugdet"',
-             "agent.run(env, trace=3)": 'matches argument types "ToolEnvironment[Any]", "int"',
-             "agent.plan(env, alternative=1)": 'Unexpected keyword argument "alternative"',
-             "agent.run(typed).answer.total": 'Item "None" of "Invoice | None" has no attribute "total"',
-             "paid: int = agent.run(typed).answer": 'expression has type "Invoice | None", variable'}  # fmt: skip
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT + "\n".join(wrong) + "\n")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
-    command += ["--follow-imports=silent"]
-    said = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False).stdout
-    errors = {line.split(":")[1] for line in said.splitlines() if "error:" in line}
-    assert len(errors) == len(wrong), said
-    assert all(says in said for says in wrong.values())
-    revealed = [line.split('"')[1] for line in said.splitlines() if "Revealed type is" in line]
-    assert revealed == ["Any", "script.Invoice | None", "list[int] | None", "Any"], said

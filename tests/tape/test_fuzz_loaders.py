@@ -25,7 +25,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
-    count = tries(LOADERS, name, ALL // 40)
+    count = tries(LOADERS, name, ALL // 100)
     ends, _ = tried(LOADERS[name], tmp_path, count, f"{SEED} {name}")
     assert ends.total() == count
 

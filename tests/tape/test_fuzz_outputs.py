@@ -224,7 +224,7 @@ def test_a_long_name_that_is_none_is_refused_at_once() -> None:
 
 @pytest.mark.slow
 def test_mutated_outputs_are_read_or_counted() -> None:
-    ends = through_every_parser(2_000, SEED)
+    ends = through_every_parser(800, SEED)
     # The sweep reaches both sides of every parser that has two.
     for name in {*PARSERS} - NEVER_READ:
         assert ends[f"{name}: read"] > 0, name

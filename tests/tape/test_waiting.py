@@ -145,7 +145,7 @@ from tape.budget import Budget, Ledger
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment, tool
 
-place, what, trace = sys.argv[1:]
+folder = Path(sys.argv[1])
 
 def ctrl_c():
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -176,48 +176,47 @@ def reply(request, sample):
     call = "counts('no number')" if what == "plans" else f"{what}()"
     return f"answer({call})" if request.role == "plan" else "right"
 
-outer = Ledger(Budget.of(usd=1), name="outer")
-agent = TapeAgent(ScriptedLM(reply), num_plans=1, ablations={"extend": 0, "resample": 10**9, "score": "ends"})
-
 def play():
     env = ToolEnvironment("?", [blocks, waits, counts])
+    trace = folder / f"{place}-{what}.jsonl"
     try:
         if place == "await":
-            asyncio.run(agent.arun(env, trace=Path(trace), parent=outer))
+            asyncio.run(agent.arun(env, trace=trace, parent=outer))
         else:
-            agent.run(env, trace=Path(trace), parent=outer)
+            agent.run(env, trace=trace, parent=outer)
     except KeyboardInterrupt:
-        print("interrupted", outer.used["usd"], len(outer.reserved), threading.active_count())
+        print("interrupted", f"{place}-{what}", outer.used["usd"], len(outer.reserved), threading.active_count())
 
 async def cell():
     if place == "notebook":  # whose kernel has Python's own handler set while a cell runs
         signal.signal(signal.SIGINT, signal.default_int_handler)
     play()
 
-play() if place in ("script", "await") else asyncio.run(cell())
+for place, what in (pair.split("-") for pair in sys.argv[2:]):
+    asked.clear()
+    outer = Ledger(Budget.of(usd=1), name="outer")
+    agent = TapeAgent(ScriptedLM(reply), num_plans=1, ablations={"extend": 0, "resample": 10**9, "score": "ends"})
+    play() if place in ("script", "await") else asyncio.run(cell())
 print("and on")
 """
+PLACES = ("script-plans", "script-blocks", "loop-waits", "loop-blocks", "notebook-waits", "await-plans", "await-blocks")
+"""Where an agent is interrupted, and what it does then; the last leaves a thread behind."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("place", "what"),
-    [
-        ("script", "blocks"), ("script", "plans"), ("loop", "waits"), ("loop", "blocks"), ("notebook", "waits"),
-        ("await", "blocks"), ("await", "plans"),
-    ],
-)  # fmt: skip
-def test_ctrl_c_ends_an_episode_at_once_and_in_order(place: str, what: str, tmp_path: Path) -> None:
-    trace = tmp_path / "trace.jsonl"
-    command = [sys.executable, "-c", INTERRUPTED, place, what, str(trace)]
+def test_ctrl_c_ends_an_episode_at_once_and_in_order(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), *PLACES]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    spent = 0 if what == "plans" else 10_000  # what an interrupted call used is unknown, so all of it is booked
-    threads = 2 if (place, what) == ("await", "blocks") else 1  # the tool is left behind in its own
-    assert done.stdout.splitlines() == [f"interrupted {spent} 0 {threads}", "and on"], done.stderr
+    # What an interrupted call used is unknown, so all of it is booked.
+    spent = {place: 0 if place.endswith("plans") else 10_000 for place in PLACES}
+    threads = dict.fromkeys(PLACES, 1) | {PLACES[-1]: 2}
+    said = [f"interrupted {place} {spent[place]} 0 {threads[place]}" for place in PLACES]
+    assert done.stdout.splitlines() == [*said, "and on"], done.stderr
     assert "Traceback" not in done.stderr
-    [*_, last] = read_trace(trace)
-    assert last.model_dump()["result"]["end_state"] == "interrupted"
-    assert last.model_dump()["result"]["used"].get("usd", 0) == spent
+    for place in PLACES:
+        [*_, last] = read_trace(tmp_path / f"{place}.jsonl")
+        assert last.model_dump()["result"]["end_state"] == "interrupted"
+        assert last.model_dump()["result"]["used"].get("usd", 0) == spent[place]
 
 
 def test_the_end_of_a_loop_waits_neither_for_threads_nor_for_tasks_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,7 @@ PUBLIC: Mapping[str, Page] = {
         | _of("tape.adapters.openai_agents", "BoundedModel bounded_tools")
         | _of("tape.adapters.smolagents", "BoundedModel bounded_tools")
         | _of("tape.adapters.dspy", "BoundedLM bounded_tools")
+        | _of("tape.adapters.dbos", "DurableAgent")
         | _of("tape.adapters.inspect_agent", "bounded_agent bounded_model bounded_tools")
         | _of("tape.adapters.otel", "Spans provider"),
     ),
@@ -90,7 +91,7 @@ PUBLIC: Mapping[str, Page] = {
         _of("tape", "tool Tool ToolEnvironment mcp_tools")
         | _of(
             "tape.tools",
-            "Toolbox ToolContext FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError"
+            "Toolbox ToolContext Happened FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError"
             " ToolWarning",
         )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")

@@ -1,4 +1,4 @@
-// The page of a gateway: asks how it stands every two seconds, draws what has changed, and sends what a person decides.
+// The page of a gateway, and of a server of agents: asks how it stands every two seconds, draws what has changed, and sends what a person decides.
 
 const main = document.getElementById("main");
 const KEY = "tape gateway token";
@@ -44,7 +44,7 @@ function signIn(why) {
     begin();
   };
   main.replaceChildren(el("form.card.sign-in", { onsubmit: enter }, el("h2", {}, "Token for people"),
-    el("p.fine", {}, why || "The gateway has written it into a file, which it named at its start. Those of clients do not open this page."),
+    el("p.fine", {}, why || "The server has written it into a file, which it named at its start. Those of clients do not open this page."),
     el("label", {}, "Token", token),
     el("div.acts", {}, el("button.act.first", { type: "submit" }, "Open"))));
   token.focus();
@@ -58,8 +58,8 @@ async function poll(turn) {
     status.textContent = state.problem ? clip(state.problem, 200) : "live";
   } catch (error) {
     if (turn !== asking) return;
-    if (error.status === 401) {
-      signIn("The gateway does not know this token: it is in the file that the gateway named at its start.");
+    if (error.status === 401 || error.status === 403) {
+      signIn(error.status === 401 ? "The server does not know this token: it is in the file that the server named at its start." : "This token does not open the page.");
       return;
     }
     status.textContent = `no answer (${error.message})`;
@@ -69,14 +69,16 @@ async function poll(turn) {
 
 // ---- the parts ---------------------------------------------------------------------------------------------------
 
-const PARTS = { waiting, live, refused, acts, caps, shared, days };
-const COLUMNS = [["waiting", "live", "days", "refused", "acts"], ["shared", "caps"]];
+// A server of agents has runs, and a gateway the others: what a server does not say is not drawn.
+const PARTS = { waiting, runs, live, refused, acts, caps, shared, days };
+const COLUMNS = [["waiting", "runs", "live", "days", "refused", "acts"], ["shared", "caps"]];
 
 function draw(state) {
   clock = new Date(state.now) - Date.now();
   document.title = (state.waiting.count ? `(${state.waiting.count}) ` : "") + state.name;
   document.getElementById("title").textContent = shown(state.name);
   for (const [name, make] of Object.entries(PARTS)) {
+    if (state[name] === undefined) continue;
     const text = JSON.stringify(state[name]);
     if (drawn.get(name) === text) continue;
     drawn.set(name, text);
@@ -123,8 +125,19 @@ function whose(one) {
 function waiting(found) {
   if (!found.count) return null;
   return card(counted("Waiting for approval", found), found.rows.map((one) => entry(one.tool,
-    [el("span.row-question", {}, `${one.client} · at most ${one.worst} · for `, since(one.at))],
+    [el("span.row-question", {}, [one.client, one.worst ? `at most ${one.worst}` : "", "for "].filter(Boolean).join(" · "), since(one.at))],
     el("button.act.first", { type: "button", "data-key": one.id, onclick: () => decide(one) }, "Look…"), ["destructive", "warn"])));
+}
+
+function runs(rows) {
+  return card("Runs", rows.length ? rows.map((one) => entry(one.agent, [
+    el("span.row-question", {}, `${one.client}: ${clip(one.task, 300)}`),
+    one.plan.length ? el("ol.plan", {}, one.plan.map((line) => el(line.done ? "li" : "li.next", {}, clip(line.text, 200)))) : null,
+    one.answer ? el("span.row-answer", {}, clip(one.answer, 300)) : null,
+    one.end && one.end !== "success" ? el("span.row-detail", {}, clip(one.end, 300)) : null],
+  [one.spent ? `${one.spent} · ` : "", time(one.at), one.unknown ? el("button.act.first", { type: "button", "data-key": one.id,
+    onclick: () => open(`Was the call of ${one.agent} made?`, [el("p", {}, one.end)], [], [["It was made", { act: "made", id: one.id }], ["It was not made", { act: "not_made", id: one.id }]]) }, "Decide…") : null],
+  [one.state, { unknown: "bad", waiting: "warn", ended: one.end === "success" ? "good" : "warn" }[one.state] || "plain"])) : el("p.fine", {}, "No run has begun yet."));
 }
 
 function live(found) {
@@ -236,8 +249,8 @@ function open(title, content, fields, choices) {
 async function decide({ id }) {
   try {
     const one = await ask(`/state?question=${encodeURIComponent(id)}`);
-    open(`Call ${one.tool} of ${one.origin}?`, [el("p", {}, `It may destroy what cannot be brought back. Asked for by ${one.client}, at most ${one.worst}. `,
-      `Who answers first decides, until ${time(one.until)}.`), el("pre", { tabindex: 0 }, one.shown || "It has no arguments.")], [],
+    open(`Call ${one.tool} of ${one.origin}?`, [el("p", {}, `It may destroy what cannot be brought back. Asked for by ${one.client}${one.worst ? `, at most ${one.worst}` : ""}. `,
+      `Who answers first decides${one.until ? `, until ${time(one.until)}` : ""}.`), el("pre", { tabindex: 0 }, one.shown || "It has no arguments.")], [],
       [["Approve", { act: "approve", id }], ["Refuse", { act: "refuse", id }]]);
   } catch (error) {
     status.textContent = error.message;

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tape.lm.hosted.wire import HttpFailure, HttpReply, decoded, first_words, json_object, kind_of_status, retry_after
+from tape.passed_on import traceparent_now
 from tape.redaction import hide
 
 MOST_BYTES = 4 << 20
@@ -51,6 +52,8 @@ def _client_class(sdk: ModuleType) -> Any:
                 # Also those that a package takes from variables of its own.
                 for word in request.headers.get(name, "").split():
                     hide(word, quietly=True)
+            if trace := traceparent_now():
+                request.headers["traceparent"] = trace
             failure: HttpFailure | None
             try:
                 response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})

@@ -142,8 +142,7 @@ def play(folder: Path, made: DojoSource) -> Play:
     return played
 
 
-@pytest.mark.parametrize("world_model", ["lm", "copy"])
-@pytest.mark.parametrize("tightness", ["none", "loose", "tight"])
+@pytest.mark.parametrize(("tightness", "world_model"), [("none", "lm"), ("loose", "copy"), ("tight", "copy")])
 def test_the_gold_calls_succeed_within_all_caps(play: Play, tightness: str, world_model: str) -> None:
     agent = TapeAgent("simulated:agentdojo?errors=0&verdicts=0", world_model=world_model)
     result = play(agent, tightness=tightness)

@@ -37,15 +37,14 @@ def committed(count: int, gate: str) -> Counter[str]:
     return totals
 
 
-def test_committed_plans_execute():
-    totals = committed(4, "thresholds")
-    assert totals["commitments"] >= 2
-    assert (totals["infeasible"], totals["over"], totals["contradictions"]) == (0, 0, 0)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("gate", ["thresholds", "query_all"])
-def test_many_committed_plans_execute(gate):
-    totals = committed(60, gate)
-    assert totals["commitments"] >= 45
+@pytest.mark.parametrize(
+    ("count", "gate", "least"),
+    [
+        (2, "thresholds", 1),
+        *(pytest.param(60, gate, 45, marks=pytest.mark.soak) for gate in ("thresholds", "query_all")),
+    ],
+)
+def test_committed_plans_execute(count, gate, least):
+    totals = committed(count, gate)
+    assert totals["commitments"] >= least
     assert (totals["infeasible"], totals["over"], totals["contradictions"]) == (0, 0, 0)

@@ -52,7 +52,7 @@ def _play(game: GameData, house: House, seed: str, steps: int) -> int:
 
 @needs_engine
 @pytest.mark.parametrize(
-    ("every", "steps"), [pytest.param(24, 60, marks=pytest.mark.slow), pytest.param(1, 150, marks=pytest.mark.soak)]
+    ("every", "steps"), [pytest.param(48, 40, marks=pytest.mark.slow), pytest.param(1, 150, marks=pytest.mark.soak)]
 )
 def test_no_finding_is_false(every: int, steps: int) -> None:
     games = all_games()
@@ -71,10 +71,10 @@ def test_no_finding_is_false_with_the_newer_sentences() -> None:
         pytest.skip("the extra alfworld is not installed")
     logic = Path(next(iter(module_spec.submodule_search_locations))) / "data"
     grammar, rules = (logic / "alfred.twl2").read_text(), (logic / "alfred.pddl").read_text()
-    for game in all_games()[:36:18]:
+    for game in all_games()[:1]:
         data = replace(game.data(), grammar=grammar.replace("UNKNOWN GOAL", "put a mug in desk"), domain=rules)
         assert data.put_template == "move {o} to {r}"
-        assert _play(data, game.house, game.name, 100) > 100
+        assert _play(data, game.house, game.name, 60) > 100
 
 
 def _read(command: str | None, text: str) -> set[str]:

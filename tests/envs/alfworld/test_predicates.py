@@ -32,6 +32,7 @@ from tests.envs.alfworld.worlds import (
     tasks,
     world_of,
 )
+from tests.profiles import examples
 
 
 def test_an_unseen_object_may_be_wherever_nobody_has_looked() -> None:
@@ -101,6 +102,7 @@ def played(seed: int, task: str, steps: int, name: str) -> Iterator[tuple[World,
 
 
 @given(seeds, tasks)
+@examples(40)
 def test_nothing_grounded_or_inferred_is_false(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "ground"):
         world.do(command)
@@ -123,6 +125,7 @@ def test_of_a_place_in_reach_that_was_not_looked_into_no_second_object_is_denied
 
 
 @given(seeds, tasks)
+@examples(40)
 def test_preconditions_hold_iff_a_command_does_what_it_is_meant_to(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "preconditions"):
         needs = domain_of(world).preconditions(command.text)
@@ -133,6 +136,7 @@ def test_preconditions_hold_iff_a_command_does_what_it_is_meant_to(seed: int, ta
 
 @pytest.mark.slow
 @given(seeds, tasks)
+@examples(40)
 def test_effects_never_contradict_what_is_so_afterwards(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "effects"):
         domain = domain_of(world)
@@ -145,6 +149,7 @@ def test_effects_never_contradict_what_is_so_afterwards(seed: int, task: str) ->
 
 
 @given(seeds, tasks)
+@examples(40)
 def test_the_effects_of_whole_plans_never_contradict_what_is_so(seed: int, task: str) -> None:
     rng = random.Random(f"predicates:plan:{seed}")
     world = drawn(seed, task, full=seed % 2 == 0, size=0.15)
@@ -163,6 +168,7 @@ def test_the_effects_of_whole_plans_never_contradict_what_is_so(seed: int, task:
 
 @pytest.mark.slow
 @given(seeds, tasks)
+@examples(40)
 def test_the_declared_goal_is_the_games(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "goals"):
         world.do(command)
@@ -188,6 +194,7 @@ def test_another_lamp_switched_on_elsewhere_is_not_the_goal() -> None:
 
 @pytest.mark.slow
 @given(seeds, tasks)
+@examples(40)
 def test_query_macros_bring_a_predicate_to_light(seed: int, task: str) -> None:
     for world, command in played(seed, task, 8, "query"):
         world.do(command)
@@ -216,6 +223,7 @@ def test_what_is_in_reach_but_was_never_looked_at_is_left_and_come_back_to() -> 
 
 @pytest.mark.slow
 @given(seeds, tasks)
+@examples(40)
 def test_establishing_actions_do_what_they_are_for(seed: int, task: str) -> None:
     for world, command in played(seed, task, 12, "bridge"):
         world.do(command)

@@ -69,14 +69,10 @@ def _function(name: str, *required: str, **optional: str) -> dict[str, Any]:
 
 
 DOCUMENTS = [
-    _function("cat", "file_name"),
-    _function("touch", "file_name"),
-    _function("rm", "file_name"),
-    _function("echo", "content", file_name="string"),
-    _function("reach"),
-    _function("start"),
+    _function("cat", "file_name"), _function("touch", "file_name"), _function("rm", "file_name"),
+    _function("echo", "content", file_name="string"), _function("reach"), _function("start"),
     _function("wc", "file_name", mode="float"),
-]
+]  # fmt: skip
 BASE: dict[str, Any] = {
     "id": "multi_turn_base_0",
     "question": [[{"role": "user", "content": "Copy a to b."}], [{"role": "user", "content": "Remove a."}]],

@@ -1,19 +1,22 @@
 """Word problems played with arithmetic tools: prices, errors and budgets."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 
 import pytest
 
 from envs.gsm_hard.environment import GsmHardEnvironment
+from envs.gsm_hard.errors import GsmHardError
 from envs.gsm_hard.generator import generate
 from envs.gsm_hard.plugin import PLUGIN
 from envs.gsm_hard.problem import Problem, ProgramStep
-from envs.gsm_hard.profiles import PROFILES, budget
+from envs.gsm_hard.profiles import PROFILES, TIGHTNESSES, budget
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
-from tape.budget import Budget
+from tape.budget import Budget, Resources
 from tape.cli import main
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import call
@@ -23,7 +26,7 @@ from tests.envs.tool_scripts import arithmetic_script
 PROBLEMS = generate("fresh", 12, seed=77)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS[:6], ids=lambda problem: problem.id)
+@pytest.mark.parametrize("problem", PROBLEMS[:2], ids=lambda problem: problem.id)
 @pytest.mark.parametrize("agent", [TapeAgent, ReactAgent, PlanAndActAgent])
 def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type, problem: Problem) -> None:
     env = GsmHardEnvironment(problem)
@@ -40,7 +43,7 @@ def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_tape_takes_the_best_variants_that_fit_whatever_the_model_names(profile: str, tightness: str) -> None:
     cheapest = PROFILES[profile].variants[0].name
-    for problem in PROBLEMS[:4]:
+    for problem in PROBLEMS[:2]:
         if {step.kind for step in problem.program or ()} - set(PROFILES[profile].kinds):
             continue
         caps = budget(PROFILES[profile], problem.operations, tightness)
@@ -79,12 +82,12 @@ def test_arithmetic_that_is_no_tool_is_refused(text: str) -> None:
 
 def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
     env, wrong = GsmHardEnvironment(Problem("p", "", 12.0, (ProgramStep("multiply", (3.0, 4.0)),), 1)), 0
-    for seed in range(300):
+    for seed in range(150):
         env.reset(seed)
         for action in (call("multiply", "quick", a=3.0, b=4.0).text, "answer(value=#1)"):
             env.step(action)
         wrong += not env.success()
-    assert 0.2 - 0.1 < wrong / 300 < 0.2 + 0.1  # more than four standard deviations
+    assert 0.2 - 0.1 < wrong / 150 < 0.2 + 0.1  # three standard deviations
 
 
 def test_the_plugin_makes_tasks_with_budgets() -> None:
@@ -109,3 +112,26 @@ def test_the_command_line_plays_a_file_under_a_budget(tmp_path: Path, capsys: py
     assert "of 1 s" in printed  # what was used of the budget
     [group] = json.loads((tmp_path / "run" / "summary.json").read_text())["groups"]
     assert (group["budget_violations"], group["mean_used"]["usd"]) == (0, 20_000)
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("operations", range(1, 13))
+def test_budgets_leave_something_to_decide(name: str, operations: int) -> None:
+    profile = PROFILES[name]
+    tight, loose = (budget(profile, operations, tightness) for tightness in TIGHTNESSES)
+    assert set(tight) == set(loose) == {kind for variant in profile.variants for kind in variant.worst}
+    assert tight["steps"] == loose["steps"] == 2 * operations + 3
+    assert tight["seconds"] < loose["seconds"]
+    for variant, fits in ((profile.variants[0], True), (profile.variants[-1], False)):
+        all_calls = sum((variant.worst for _ in range(operations)), Resources())
+        assert all((all_calls[kind] or 0) <= tight[kind] for kind in tight) == fits
+
+
+def test_the_formula_by_example() -> None:
+    assert budget(PROFILES["priced"], 4, "tight") == Budget.of(steps=11, seconds="1.0", usd="0.012")
+    assert budget(PROFILES["priced"], 4, "loose") == Budget.of(steps=11, seconds="3.4", usd="0.065")
+    assert budget(PROFILES["paper"], 5, "tight") == Budget.of(steps=13, seconds="2.6")
+    assert budget(PROFILES["paper"], 5, "loose") == Budget.of(steps=13, seconds="4.2")
+    for operations, tightness, message in ((0, "tight", "at least one operation"), (3, "snug", "tight, loose")):
+        with pytest.raises(GsmHardError, match=message):
+            budget(PROFILES["paper"], operations, tightness)

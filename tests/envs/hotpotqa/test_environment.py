@@ -220,12 +220,6 @@ def test_findings_are_those_of_the_hops_in_turn() -> None:
     assert searches == [replace(FOUND, hop=1), replace(second, hop=2, bridge="Ada Quill")]
 
 
-def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
-    moves = [*MOVES[:3], *(ParagraphSearch(str(k)) for k in range(9))]
-    result = ReactAgent(player(moves)).run(environment("open"), budget=Budget({"steps": 4}))
-    assert (result.end_state, result.steps) == ("success", 4)
-
-
 def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
     env = environment("open")
     for k in range(25):

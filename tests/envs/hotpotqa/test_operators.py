@@ -1,6 +1,7 @@
 """PROPOSE, REALIZE and REPLAN: functions of the typed state alone."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -178,6 +179,7 @@ def test_the_chain_is_hops_answer_and_goal_and_one_of_another_length_is_refused(
     assert tools.roles.malformed >= 1
 
 
+@cache
 def tasks() -> list[tuple[HopTask, str]]:
     corpus = TitledCorpus(load_corpus())
     pairs = []

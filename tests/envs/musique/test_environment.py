@@ -89,7 +89,7 @@ def test_no_answer_measures_nothing() -> None:
     assert len(result.actions) == len(set(result.actions)) == 5  # each retriever once
 
 
-@pytest.mark.parametrize("calls", range(3, 14))
+@pytest.mark.parametrize("calls", [3, 5, 6, 9, 13])
 def test_under_a_cap_on_calls_a_path_that_starts_can_be_read_to_its_end(calls: int) -> None:
     env = MusiqueEnvironment(QUESTION, CORPUS)
     lm = look_up_script(QUESTION, honest)

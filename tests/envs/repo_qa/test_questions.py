@@ -148,7 +148,9 @@ def argument(hop: RepoHop) -> str:
     raise AssertionError(hop.question)
 
 
-@pytest.mark.parametrize("package", ["http", "json", pytest.param("networkx", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "package", ["json", pytest.param("http", marks=pytest.mark.soak), pytest.param("networkx", marks=pytest.mark.soak)]
+)
 def test_answers_are_the_only_ones_by_brute_force(package: str) -> None:
     repository = read_package(package)
     sources = Sources(repository.root, list(repository.sources))

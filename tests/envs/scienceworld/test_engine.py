@@ -21,17 +21,23 @@ from tests.envs.scienceworld.recorded import NO_SIMULATOR, views
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(NO_SIMULATOR is not None, reason=NO_SIMULATOR or "")]
 CHILD = """
-import sys
 from envs.scienceworld import engine
-game = engine.ScienceGame("find-living-thing", 150)
-game.reset()
+{first}
 print(engine.process_id(), flush=True)
 {then}
 """
 
 
-def child(then, folder=None, env=None):
-    code, pipe = CHILD.format(then=then), subprocess.PIPE
+@pytest.fixture(scope="module", autouse=True)
+def quick_java():
+    """Few functions run so often here that it pays to compile them well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        yield
+
+
+def child(first, then, folder=None, env=None):
+    code, pipe = CHILD.format(first=first, then=then), subprocess.PIPE
     started = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
     return started, int(started.stdout.readline())
 
@@ -48,14 +54,14 @@ def wait_for_end(pid):
         os.close(handle)
 
 
-@pytest.mark.parametrize("task", ["boil", "power-component"])
+@pytest.mark.parametrize("task", [pytest.param("boil", marks=pytest.mark.soak), "power-component"])
 def test_the_recorded_games_are_the_simulators(task):
     variation = all_tasks()[task].split("dev")[0] if task != "boil" else 0
     game = ScienceGame(task, variation)
-    for _ in range(1 if task == "boil" else 2):  # which is long
-        [(_, first), *rest] = views(task)
+    [(_, first), *rest] = views(task)
+    for count in (len(rest), 5):
         assert game.reset() == first
-        for action, view in rest:
+        for action, view in rest[:count]:
             assert game.step(action) == view
     game.close()
 
@@ -93,7 +99,7 @@ def test_gold_predicates_are_true_by_the_tree_of_objects():
 def test_the_simulator_as_a_world_model_predicts_what_comes():
     env = ScienceWorldEnvironment("find-living-thing", 150)
     state = env.reset(0).data
-    actions = [step.action for step in gold_path("find-living-thing", 150, "easy")]
+    actions = [step.action for step in gold_path("find-living-thing", 150, "easy")[:5]]
     model = ScienceSimulator(env.task)
     [predictions] = asyncio.run(model.rollout([(state, actions)]))
     for action, prediction in zip(actions, predictions, strict=True):
@@ -135,7 +141,8 @@ def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
     cwd.mkdir()
     tmp.mkdir()
     env = {**os.environ, "TMPDIR": str(tmp), "PYTHONPATH": os.pathsep.join(sys.path)}
-    started, pid = child("game.step('look around')", cwd, env)
+    first = "game = engine.ScienceGame('find-living-thing', 150); game.reset()"
+    started, pid = child(first, "game.step('look around')", cwd, env)
     started.communicate()
     assert started.returncode == 0
     wait_for_end(pid)
@@ -146,12 +153,12 @@ def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
 @pytest.mark.parametrize(
     ("then", "number"),
     [
-        ("import os; os._exit(1)", None),
+        pytest.param("import os; os._exit(1)", None, marks=pytest.mark.soak),
         ("import signal; signal.pause()", signal.SIGKILL),
     ],
 )
 def test_the_java_process_ends_with_its_owner(then, number):
-    started, pid = child(then)
+    started, pid = child("engine._running()", then)
     if number is not None:
         started.send_signal(number)
     started.communicate()
@@ -177,7 +184,7 @@ def test_java_listens_on_the_loopback_interface_alone() -> None:
 
 
 def test_what_is_collected_later_asks_no_ended_process(caplog: pytest.LogCaptureFixture) -> None:
-    jvm = engine._Jvm()
+    jvm = engine._running()
     held = jvm.interface()
     jvm.close()
     del held

@@ -98,7 +98,7 @@ paths = st.lists(st.sampled_from("012"), min_size=1, max_size=4)
 
 
 @given(toys, whole, seen, paths)
-@examples(400)
+@examples(160)
 def test_no_path_goes_on_whose_rest_would_fail(toy: Toy, start: Facts, observed: Facts, path: list[Action]) -> None:
     predicted = toy.run(start, path)
     if predicted is None or not PathNeeds(toy).still_good(predicted, observed, path):
@@ -109,7 +109,7 @@ def test_no_path_goes_on_whose_rest_would_fail(toy: Toy, start: Facts, observed:
 
 
 @given(toys, whole, whole, paths)
-@examples(200)
+@examples(80)
 def test_where_all_is_seen_every_path_that_would_succeed_goes_on(
     toy: Toy, start: Facts, observed: Facts, path: list[Action]
 ) -> None:
@@ -120,7 +120,7 @@ def test_where_all_is_seen_every_path_that_would_succeed_goes_on(
 
 
 @given(toys, whole, whole, paths)
-@examples(200)
+@examples(80)
 def test_equals_the_exact_test_where_every_action_needs_everything(
     toy: Toy, start: Facts, observed: Facts, path: list[Action]
 ) -> None:

@@ -40,26 +40,20 @@ def play(agent, task, model=EXACT, steps=60):
     return agent.run(env, budget=Budget({"steps": steps}), seed=1)
 
 
-@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
-    ("agent", "switches"),
+    ("agent", "switches", "task"),
     [
-        (ReactAgent, {}), (PlanAndActAgent, {}), (PlanAndActReplanAgent, {}), (SdpAgent, {"sdp": {"chain": "adapter"}}),
-        (SdpAgent, {"sdp": {"chain": "sample"}}),
+        *((ReactAgent, {}, task) for task in TASKS), (PlanAndActAgent, {}, TASKS[0]),
+        (PlanAndActReplanAgent, {}, TASKS[2]), (SdpAgent, {"sdp": {"chain": "adapter"}}, TASKS[1]),
+        (SdpAgent, {"sdp": {"chain": "sample"}}, TASKS[0]), (SdpAgent, {"sdp": {"chain": "walk"}}, TASKS[0]),
+        (TapeAgent, {}, TASKS[0]),  # a task without hidden processes
     ],
 )  # fmt: skip
 def test_without_errors_every_agent_solves_the_task(agent, switches, task):
     result = play(agent(open_simulated(EXACT), **switches), task)
     assert result.end_state == "success"
     assert result.measures == {"completed": 1.0, "score": 1.0}
-    assert result.malformed == 0
-
-
-def test_tape_and_its_chain_solve_a_task_without_hidden_processes():
-    for agent, switches in ((TapeAgent, {}), (SdpAgent, {"sdp": {"chain": "walk"}})):
-        result = play(agent(open_simulated(EXACT), **switches), "find-living-thing")
-        assert result.end_state == "success"
-        assert result.mismatches == 0
+    assert (result.malformed, result.mismatches) == (0, 0)
 
 
 class GoesNowhere(SimulatedScienceLM):
@@ -209,7 +203,7 @@ def test_nothing_else_is_simulated():
 @pytest.mark.parametrize("task", TASKS)
 def test_where_all_roles_err_alike_a_plan_begins_with_what_would_be_done(task):
     prompts, erred = ScienceChatFormat(), 0
-    for seed, state in ((seed, state) for seed in range(3) for state in states(task)[:-1]):
+    for seed, state in ((seed, state) for seed in range(2) for state in states(task)[:-1]):
         model = open_simulated(f"scienceworld?errors=0.2&predictions=0&alike=1&seed={seed}")
         [plan] = ask(model, replace(prompts.plan_request(state, {}), seed=1, temperature=1.0))
         [act] = ask(model, replace(prompts.act_request(state, {}, None, ()), seed=2, temperature=1.0))

@@ -115,9 +115,8 @@ KINDS = {
         RepoQaError,
         None,
         (
-            (["--package", "json", "--repo", "."], "give one of them"), (["--package", "no_such_package"], "by --repo"),
-            (["--repo", "no/such/folder"], "name the folder"), (["--package", ""], "is empty"),
-            (["--package", "this"], "nothing can be asked"),
+            (["--package", "json", "--repo", "."], "give one of them"), (["--package", ""], "is empty"),
+            (["--repo", "no/such/folder"], "name the folder"), (["--package", "this"], "nothing can be asked"),
         ),
         ("--package", "json"),
     ),

@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.search import SearchEnvironment, bm25
-from envs.search.prompts.compact import (
-    MARKERS,
-    MOST_FINDINGS,
-    NOTHING,
-    CompactSearchFormat,
-    Tagged,
-    page_of,
-    text_of,
-)
+from envs.search.prompts.compact import MARKERS, MOST_FINDINGS, NOTHING, CompactSearchFormat, Tagged, page_of, text_of
 from envs.search.prompts.lexicon import MOST_SLOTS, MOST_TAGS, TaggedPage, sentences, split, vocabulary
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Regex, Request
@@ -131,10 +123,7 @@ def test_renaming_passages_changes_no_prompt(view: View, new: tuple[Passage, ...
     def renamed(shown: tuple[Passage, ...]) -> tuple[Passage, ...]:
         return tuple(replace(passage, id=f"other-{passage.id}") for passage in shown)
 
-    other = replace(
-        view,
-        rounds=tuple(replace(round_, passages=renamed(round_.passages)) for round_ in view.rounds),
-    )
+    other = replace(view, rounds=tuple(replace(round_, passages=renamed(round_.passages)) for round_ in view.rounds))
     assert FORM.extract_request(other, renamed(new)) == FORM.extract_request(view, new)
 
 

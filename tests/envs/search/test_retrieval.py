@@ -1,8 +1,10 @@
-"""Indexes against brute force, and what they refuse."""
+"""Indexes against brute force, what they refuse, the options that name them, and measures of answers."""
 
 from __future__ import annotations
 
+import argparse
 import math
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -10,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.search import Index, Passage, SearchError, bm25, dense, hybrid
+from envs.search.environment import DEPTHS
+from envs.search.metrics import exact_match, f1, meteor_exact_stem, normalise, stem
+from envs.search.options import Retrieval, add_arguments, read_options
 from envs.search.retrieval import Bm25, Hybrid, words
 from tests.envs.search.helpers import PASSAGES, ScriptedDense, scripted_hybrid
 from tests.profiles import examples
@@ -125,3 +130,132 @@ def test_corpora_and_models_that_cannot_be_used() -> None:
     with pytest.raises(SearchError, match="'bert' is no local model; give hf:PATH"):
         dense(PASSAGES, "bert")
     assert isinstance(Hybrid(Bm25(PASSAGES), None, 1.0), Index)
+
+
+def read(*arguments: str) -> Retrieval:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return read_options(vars(parser.parse_args(arguments)))
+
+
+def test_what_is_left_out_is_bm25_at_the_usual_depths() -> None:
+    assert read() == read_options({}) == Retrieval(("bm25",), 0.5, DEPTHS, "minilm")
+    assert read().label == "bm25"
+    [index] = read().indexes(PASSAGES)
+    assert index.name == "bm25"
+    assert read().indexes(PASSAGES)[0] is index
+
+
+def test_what_differs_is_named() -> None:
+    assert read("--retriever", "hybrid, bm25", "--alpha", "0.9").label == "hybrid0.9-bm25"
+    assert read("--depths", "10").label == "bm25-depths-10"
+    assert read("--retriever", "dense", "--embeddings", "hf:model").label == "dense-hf:model"
+    assert [index.name for index in read("--retriever", "hybrid,bm25", "--alpha", "1").indexes(PASSAGES)] == [
+        "hybrid1",
+        "bm25",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--retriever", "tfidf"], "there is no retriever 'tfidf'; there is: bm25, dense, hybrid"),
+        (["--retriever", "bm25,bm25"], "names one twice"),
+        (["--alpha", "0.5"], "--alpha weighs BM25 in hybrid"),
+        (["--retriever", "hybrid", "--alpha", "1.5"], "a number from 0 to 1, got 1.5"),
+        (["--retriever", "hybrid", "--alpha", "0.9000001"], "six digits at most"),
+        (["--retriever", "hybrid", "--alpha", "nan"], "a number from 0 to 1, got nan"),
+        (["--depths", "0"], "--depths are numbers of passages"),
+        (["--depths", "5,,3"], "--depths are numbers of passages"),
+        (["--depths", "5,5"], "names one twice: 5,5"),
+        (["--depths", "9" * 4000], "--depths are numbers of passages"),
+        (["--embeddings", "hf:model"], "--embeddings are for dense and hybrid"),
+        (["--retriever", "hybrid", "--alpha", "1", "--embeddings", "hf:model"], "--embeddings are for"),
+    ],
+)
+def test_what_cannot_be_read(arguments: list[str], message: str) -> None:
+    with pytest.raises(SearchError, match=re.escape(message)):
+        read(*arguments)
+
+
+def test_calibration_is_of_the_options_that_were_measured() -> None:
+    calibration = read("--retriever", "hybrid,bm25", "--depths", "5,7").calibration("musique-own-corpus")
+    assert set(calibration) == {"hybrid0.5-5", "bm25-5"}
+    assert all(0 < success <= 1 for success in calibration.values())
+    lexical = read("--retriever", "hybrid", "--alpha", "1").calibration("musique-own-corpus")
+    assert lexical == {f"hybrid1-{k}": read().calibration("musique-own-corpus")[f"bm25-{k}"] for k in (5, 3, 10)}
+    deeper = read("--depths", "1,3,5,10,20").calibration("musique-own-corpus")
+    assert list(deeper.values()) == sorted(deeper.values())
+    assert len(deeper) == 5
+    other = read("--retriever", "dense,bm25", "--embeddings", "hf:model")
+    assert other.calibration("musique-own-corpus") == read().calibration("nobody knows it") == {}
+
+
+def test_normal_form() -> None:
+    normal = {"The  Belmar-Yards!": "belmaryards", "an A. the": "", "Theodor Another": "theodor another", "a\tb": "b"}
+    assert {text: normalise(text) for text in normal} == normal
+
+
+@pytest.mark.parametrize(
+    ("given_answer", "answers", "match", "score"),
+    [
+        ("the Belmar Yards.", ["Belmar yards"], True, 1.0),
+        ("Belmar", ["Belmar Yards"], False, 2 / 3),  # precision 1, recall 1/2
+        ("big big fish", ["big fish fish fish"], False, 4 / 7),  # 2 in common of 3 and 4
+        ("Tal", ["Aldera", "Tal of Oris", "The Tal"], True, 1.0),
+        ("Tal", ["Aldera", "Tal of Oris"], False, 0.5),  # precision 1, recall 1/3
+        ("", ["Aldera"], False, 0.0),
+        ("the", ["a"], True, 1.0),
+        ("Tal", [], False, 0.0),
+    ],
+)
+def test_by_hand(given_answer: str, answers: list[str], match: bool, score: float) -> None:
+    assert exact_match(given_answer, answers) is match
+    assert f1(given_answer, answers) == pytest.approx(score)
+
+
+@given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=4))
+def test_f1_is_a_share_and_one_exactly_where_the_words_are_the_same(given_answer: str, answers: list[str]) -> None:
+    score = f1(given_answer, answers)
+    assert 0.0 <= score <= 1.0
+    if exact_match(given_answer, answers):
+        assert score == 1.0
+    same_words = any(sorted(normalise(given_answer).split()) == sorted(normalise(a).split()) for a in answers)
+    assert (score == pytest.approx(1.0)) == same_words
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_f1_does_not_care_which_is_which(first: str, second: str) -> None:
+    assert f1(first, [second]) == pytest.approx(f1(second, [first]))
+
+
+@pytest.mark.parametrize(
+    ("given_answer", "answers", "score"),
+    [
+        ("Tarn", ["Tarn"], 0.5),  # m = 1, one chunk: 1 (1 - .5)
+        ("the old mayor of Tarn", ["the old mayor of Tarn"], 1 - 0.5 / 125),  # m = 5, one chunk
+        ("a cat sat", ["sat a cat"], 1 - 0.5 * (2 / 3) ** 3),  # m = 3, chunks "a cat" and "sat"
+        ("he paints ships", ["She painted a ship"], 10 / 3 / 6.5 * 0.5),  # stems: m = 2, P = 2/3, R = 1/2, two chunks
+        ("x y", ["x y z w", "q"], 10 * 0.5 / (0.5 + 9) * (1 - 0.5 / 8)),  # P = 1, R = 1/2, one chunk
+        ("a b", ["b c a b"], 10 * 0.5 / (0.5 + 9) * (1 - 0.5 / 8)),  # the run "a b", not the first b
+        ("Bo", ["Tarn"], 0.0),
+        ("", ["Tarn"], 0.0),
+    ],
+)
+def test_meteor_by_hand(given_answer: str, answers: list[str], score: float) -> None:
+    assert meteor_exact_stem(given_answer, answers) == pytest.approx(score)
+
+
+PORTER = (
+    "caresses caress ponies poni cats cat feed feed agreed agre plastered plaster bled bled motoring motor sing sing "
+    "conflated conflat troubled troubl sized size hopping hop falling fall hissing hiss failing fail filing file happy "
+    "happi sky sky relational relat conditional condit valenci valenc digitizer digit operator oper feudalism feudal "
+    "hopefulness hope formaliti formal triplicate triplic formative form electrical electr goodness good revival reviv "
+    "adoption adopt replacement replac irritant irrit effective effect probate probat rate rate cease ceas controll "
+    "control roll roll generalizations gener oscillators oscil by by"
+)
+
+
+def test_stems_are_those_that_porter_published() -> None:
+    words = PORTER.split()
+    assert {word: stem(word) for word in words[::2]} == dict(zip(words[::2], words[1::2], strict=True))

@@ -49,7 +49,7 @@ def check_against_plain_search(level: Level, asked: Oracle) -> None:
 
 
 @pytest.mark.parametrize("tables", [True, False])
-@examples(120)
+@examples(60)
 @given(levels(max_side=6, max_boxes=3))
 def test_answers_agree_with_plain_search(tables: bool, level: Level) -> None:
     asked = Oracle(level)

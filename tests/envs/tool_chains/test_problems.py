@@ -57,8 +57,9 @@ def test_oracle_and_exact_planner_agree_with_and_without_a_limit(some: list[Offe
                 assert planned.best.tools == cheapest.tools
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize(("level", "tools"), [(5, 20), (7, 60), (10, 300)])
+@pytest.mark.parametrize(
+    ("change", "level", "tools"), [*((change, 5, 20) for change in CHANGES), ("none", 7, 60), ("wish", 10, 300)]
+)
 def test_problems_are_what_was_asked_for(change: str, level: int, tools: int) -> None:
     problem = generate("test", 0, ChainSettings(level, tools, change))
     again = generate.__wrapped__("test", 0, ChainSettings(level, tools, change))

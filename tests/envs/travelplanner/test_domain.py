@@ -181,15 +181,13 @@ def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
 
 
 @pytest.mark.parametrize(
-    ("days", "seeds"), [(3, range(2)), (5, range(1)), pytest.param(7, range(1), marks=pytest.mark.slow)]
+    ("days", "level"), [(3, "easy"), (3, "hard"), (5, "medium"), pytest.param(7, "hard", marks=pytest.mark.soak)]
 )
-@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
-def test_the_solvers_cheapest_path_is_the_cheapest_itinerary(days: int, seeds: range, level: Level) -> None:
-    for seed in seeds:
-        made = trip(f"least {seed}", days, level, "tight")
-        env = play(made)
-        assert env.success()
-        assert made.total(env._state) == cheapest(made)
+def test_the_solvers_cheapest_path_is_the_cheapest_itinerary(days: int, level: Level) -> None:
+    made = trip("least 0", days, level, "tight")
+    env = play(made)
+    assert env.success()
+    assert made.total(env._state) == cheapest(made)
 
 
 def test_a_budget_a_cent_too_small_is_found_infeasible_before_anything_is_booked() -> None:

@@ -158,7 +158,7 @@ def test_a_valid_plan_passes_everything(days: int) -> None:
 
 
 @pytest.mark.parametrize("break_", BREAKS, ids=lambda item: item.__name__)
-@given(seed=st.integers(0, 30), days=st.sampled_from([3, 5, 7]), pick=st.integers(0, 10**6))
+@given(seed=st.integers(0, 1), days=st.sampled_from([3, 5, 7]), pick=st.integers(0, 10**6))
 @examples(25)
 def test_what_is_broken_alone_is_reported_alone(break_: Break, seed: int, days: int, pick: int) -> None:
     made = trip(f"mutation {seed}", days)

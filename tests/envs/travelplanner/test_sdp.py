@@ -48,7 +48,7 @@ def test_a_chain_has_as_many_predicates_as_in_the_paper(days: int, cities: int, 
     assert (CAPS.attempts, CAPS.replans, CAPS.steps) == (3, 5, 60)
 
 
-@pytest.mark.parametrize("days", [3, 5, 7])
+@pytest.mark.parametrize("days", [3, 5])
 def test_the_greedy_choice_certifies_one_predicate_at_a_time(days: int) -> None:
     # A trip on which the cheapest way out has a way on: where there is none, see the dead end below.
     made = next(made for seed in range(20) if played(made := trip(f"greedy {seed}", days, "easy"))[0].success())

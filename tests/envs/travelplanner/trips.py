@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from envs.travelplanner.domain import TripDomain, first_complete
@@ -15,12 +16,14 @@ from envs.travelplanner.trip import Trip, TripState
 FIXED: dict[str, Any] = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 
 
+@cache
 def trip(seed: str = "t", days: int = 3, level: Level = "hard", tightness: str = "loose") -> Trip:
     """A generated trip."""
     query, world = generate(seed, days, level, tightness)
     return Trip(query, world)
 
 
+@cache
 def complete(made: Trip) -> TripState:
     """An itinerary with every slot filled that breaks nothing."""
     actions = first_complete(TripDomain(made, "cheapest"), TripState())

@@ -215,7 +215,7 @@ def test_only_searches_and_pages_prepare_an_attempt() -> None:
 @pytest.mark.parametrize("agent", ["react", "sdp"])
 def test_the_simulated_model_without_errors_solves_every_task(agent: str) -> None:
     model, web = open_simulated("web_qa?errors=0&verdicts=0"), Web(load_pages())
-    for task in load_tasks(DATA / "tasks.jsonl")[:: 5 if agent == "react" else 2]:
+    for task in load_tasks(DATA / "tasks.jsonl")[:: 10 if agent == "react" else 6]:
         env = WebEnvironment(task, web)
         made = ReactAgent(model) if agent == "react" else SdpAgent(model, sdp={"chain": "adapter"})
         result = made.run(env, budget=env.budget)

@@ -1,8 +1,9 @@
-"""The recorded web and its tasks: each task solvable through the tools; the loaders."""
+"""Questions over kept pages, and what is measured of answers."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,11 +14,14 @@ import pytest
 from envs.data_files import DataFileError
 from envs.web_qa.environment import WebEnvironment
 from envs.web_qa.made import FACTS, PRICES, PlaceQuestion, read
+from envs.web_qa.measure import score
 from envs.web_qa.plugin import PLUGIN
 from envs.web_qa.web import DATA, LONGEST_PAGE, RESULTS, Web, WebPage, WebTask, load_pages, load_tasks
 from tape.protocols.types import Task
+from tape.reading import read_json
 from tape.tools.calls import answer, call
 from tape.tools.domain import as_state
+from tests.places import ROOT
 
 TASKS = load_tasks(DATA / "tasks.jsonl")
 PAGES = load_pages()
@@ -116,11 +120,7 @@ def test_a_file_of_the_official_format_is_played_over_given_pages(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("record", "says"),
-    [
-        ({"id": "1"}, "task"),
-        ({"id": 7, **OFFICIAL}, "id"),
-        ({"id": "1", **OFFICIAL, "answer": [1]}, "answer"),
-    ],
+    [({"id": "1"}, "task"), ({"id": 7, **OFFICIAL}, "id"), ({"id": "1", **OFFICIAL, "answer": [1]}, "answer")],
 )
 def test_a_malformed_line_is_named(record: dict[str, Any], says: str, tmp_path: Path) -> None:
     data, _ = _folder(tmp_path, {"id": "0", **OFFICIAL}, record)
@@ -137,3 +137,52 @@ def test_ids_and_addresses_are_unique_and_something_has_to_be_there(tmp_path: Pa
         load_pages(pages)
     with pytest.raises(DataFileError, match="holds no pages"):
         load_pages(tmp_path)
+
+
+RESULT = ROOT / "experiments" / "results" / "web_qa_measure.json"
+ROW = '{"name": "Iron Gym", "price": 40}'
+
+
+@pytest.mark.parametrize(
+    ("given", "gold", "accuracy"),
+    [
+        ("The Iron-Gym!", "iron gym", 1.0),
+        ("Iron Gym Oskhaven", "Iron Gym", 0.8),
+        ("Gym 5", "Gym 7", 0.0),  # another number
+        ("$1,5", "1.5", 1.0),
+        (1100, "1000", 1 - math.log(1.1)),
+        (5000, "1000", 0.0),
+        (-20, "20", 0.0),
+        ([5, 6], "5", 0.0),
+        (["B", "A C"], "A C\nB", 1.0),
+        ('["B"]', "A C\nB", 0.5),
+        ({"price": "$40", "name": "iron gym"}, ROW, 1.0),
+        ({"name": "Iron Gym"}, ROW, 2 / 3),
+        ({"name": "Iron Gym", "price": "forty"}, ROW, 0.5),
+        ([{"name": "Iron Gym", "price": 40}, {"name": "Mill Gym"}], ROW, 0.5),
+        (f"{ROW}\n{ROW}", f"{ROW}\n{ROW}", 1.0),
+        ("{'name': 'Iron Gym', 'price': 40}", ROW, 1.0),
+        ("no object", ROW, 0.0),
+        ([[1], None], ROW, 0.0),
+    ],
+)
+def test_answers_are_compared_in_the_way_of_their_kind(given: Any, gold: str, accuracy: float) -> None:
+    answer_score = score(given, gold)
+    assert (answer_score.accuracy, answer_score.answered) == (pytest.approx(accuracy), True)
+    assert answer_score.exact is (accuracy == 1.0)
+
+
+@pytest.mark.parametrize("given", [None, "", [], {}, [""], [None], "null", "[]", float("nan")])
+def test_no_answer_is_not_a_wrong_one(given: Any) -> None:
+    for gold in ("5", "Iron Gym", "A\nB", ROW):
+        assert score(given, gold) == (0.0, False)
+
+
+def test_what_is_published_of_the_comparison_adds_up() -> None:
+    kept = read_json(RESULT)
+    counts = list(kept["counts"].values())
+    assert sum(sum(kind.values()) for kind in counts) == kept["pairs"] == 1000
+    assert sum(kind["same"] for kind in counts) == 1000 - len(kept["not the same"])
+    for row in kept["not the same"]:  # what is ours can be scored again without the package
+        answer_score = score(row["given"], row["gold"])
+        assert [round(answer_score.accuracy, 4), answer_score.answered] == row["ours"]

@@ -250,8 +250,12 @@ def test_differences_are_named_by_place() -> None:
     ]
 
 
+LATER = ("reproduce", "cgdp_*", "sdp-*", "aec[-_]*", "general_lm_*", "travelplanner*")
+"""Studies that are like others."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("later", [("reproduce", "cgdp_*", "sdp-*"), pytest.param((), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("later", [LATER, pytest.param((), marks=pytest.mark.soak)])
 def test_the_committed_results_follow_from_the_committed_episodes(later: tuple[str, ...], tmp_path: Path) -> None:
     copytree(RESULTS, tmp_path, ignore=ignore_patterns(*later), dirs_exist_ok=True)
     assert [str(difference) for difference in published.check(tmp_path)] == []

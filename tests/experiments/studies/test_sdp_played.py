@@ -14,9 +14,7 @@ from envs.sokoban.xsb import parse
 from experiments.studies.sdp.reader import NotSdpError
 from experiments.studies.sdp.revalidation import RULES, checked, revalidate
 from experiments.studies.sdp.trajectory import CertifiedTrajectory
-from tape.agents.react import ReactAgent
 from tape.budget import Budget
-from tape.errors import TraceError
 from tape.lm.scripted import ScriptedLM
 from tape.methods.sdp.adapter import Caps
 from tape.methods.sdp.agent import SdpAgent
@@ -72,13 +70,6 @@ def test_an_episode_that_is_solved_at_the_start_has_no_chain(tmp_path: Path) -> 
     [level] = parse("#######\n#######\n#@ *  #\n#######\n#######\n")
     with pytest.raises(NotSdpError):
         played(level, tmp_path / "e.jsonl", SimulatedModel(level))
-
-
-def test_a_trace_of_another_agent_is_refused(tmp_path: Path) -> None:
-    model = SimulatedModel(CORRIDOR)
-    ReactAgent(model).run(SokobanEnvironment(CORRIDOR), budget=Budget({"steps": 4}), trace=tmp_path / "e.jsonl")
-    with pytest.raises(TraceError, match="agent 'react'"):
-        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
 
 
 def test_every_rule_of_a_finding_is_explained() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -19,12 +18,10 @@ def driver(request: pytest.FixtureRequest) -> Driver:
 
 
 @pytest.fixture
-def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def collected(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left half-read can be collected, and soon: no log keeps its frames, and all that is older is left out.
 
     With all frameworks loaded, a whole collection takes half a second.
     """
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
-    gc.freeze()
-    yield
-    gc.unfreeze()
+    gc.freeze()  # and stays so: what was imported would be looked through again and again

@@ -197,19 +197,8 @@ def javascript(url: str, session: str) -> list[Any]:
     return list(json.loads(done.stdout))
 
 
-CLIENTS = {
-    responses.__name__: responses
-    for responses in (
-        openai_sdk,
-        openai_responses,
-        anthropic_sdk,
-        langchain,
-        pydantic_ai,
-        openai_agents,
-        javascript,
-        curl,
-    )
-}
+ALL = (openai_sdk, openai_responses, anthropic_sdk, langchain, pydantic_ai, openai_agents, javascript, curl)
+CLIENTS = {client.__name__: client for client in ALL}
 
 if __name__ == "__main__":
     name, url, session = sys.argv[1:]

@@ -55,6 +55,21 @@ class Proxy:
         await self.budget.async_post_call_success_deployment_hook({}, None, None)
         await self.budget.async_post_call_success_hook({}, KEY, SimpleNamespace(usage=usage))
 
+    def ask(self, model: str = "openai/cheap", prompt: int = 20, completion: int = 5, **asked: Any) -> None:
+        """A whole call."""
+
+        async def work() -> None:
+            await self.send(await self.begin(**asked), model)
+            await self.answer(prompt, completion)
+
+        asyncio.run(work())
+
+    def cap(self, account: str, usd: int) -> None:
+        """What a person changes in the ledger."""
+        store = open_store(self.ledger)
+        store.set_cap(Cap(account, "usd", usd), "a person", "changed")
+        store.close()
+
     async def fail(self, error: Exception) -> None:
         """The end of a call that has failed."""
         await self.budget.async_post_call_failure_hook({}, error, KEY)
@@ -101,12 +116,7 @@ def refusal(work: Awaitable[Any]) -> dict[str, Any]:
 
 
 def test_a_call_is_settled_by_what_is_reported(proxy: Proxy) -> None:
-    async def work() -> None:
-        data = await proxy.begin()
-        assert (await proxy.send(data))["max_retries"] == 0
-        await proxy.answer(20, 5)
-
-    asyncio.run(work())
+    proxy.ask()
     (hold,) = proxy.holds()
     assert hold.scope == "org/team/alice/s"
     assert hold.spent["tokens"] == 25
@@ -135,46 +145,36 @@ async def _is_stopped_after_the_answer(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "booked"),
+    ("ends", "sent", "booked"),
     [
-        (_answers_without_usage, "worst"),
-        (_fails_at_the_provider, 0),
-        (_fails_late_at_the_provider, "worst"),
-        (_is_stopped_by_the_proxy, "worst"),
-        (_is_stopped_after_the_answer, "worst"),
+        (_answers_without_usage, True, "worst"),
+        (_fails_at_the_provider, True, 0),
+        (_fails_late_at_the_provider, True, "worst"),
+        (_is_stopped_by_the_proxy, True, "worst"),
+        (_is_stopped_by_the_proxy, False, 0),
+        (_is_stopped_after_the_answer, True, "worst"),
     ],
 )
 def test_what_is_not_reported_is_the_worst_case(
-    proxy: Proxy, ends: Callable[[Proxy], Awaitable[None]], booked: Any
+    proxy: Proxy, ends: Callable[[Proxy], Awaitable[None]], sent: bool, booked: Any
 ) -> None:
     async def work() -> None:
-        await proxy.send(await proxy.begin())
+        data = await proxy.begin()
+        if sent:
+            await proxy.send(data)
         await ends(proxy)
 
     asyncio.run(work())
     assert proxy.tokens() == [booked]
 
 
-def test_a_call_that_is_stopped_before_it_is_sent_is_free(proxy: Proxy) -> None:
-    async def work() -> None:
-        await proxy.begin()
-        await proxy.fail(HTTPException(400, "a word that is not allowed"))
-
-    asyncio.run(work())
-    assert proxy.tokens() == [0]
-
-
 def test_a_call_that_the_proxy_forgets_is_booked_at_its_worst(proxy: Proxy) -> None:
     async def forgotten() -> None:
         await proxy.send(await proxy.begin())
 
-    async def another() -> None:
-        await proxy.send(await proxy.begin())
-        await proxy.answer(20, 5)
-
     asyncio.run(forgotten())
     gc.collect()
-    asyncio.run(another())
+    proxy.ask()
     assert proxy.tokens() == ["worst", 25]
 
 
@@ -209,6 +209,7 @@ def test_a_call_is_limited_to_what_fits(proxy: Proxy) -> None:
     async def work() -> tuple[int, Mapping[str, str]]:
         data = await proxy.begin(max_tokens=5000)
         sent = await proxy.send({**data, "max_completion_tokens": 9000})  # as the proxy's YAML may say
+        assert sent["max_retries"] == 0
         await proxy.answer(20, 5)
         headers = await proxy.budget.async_post_call_response_headers_hook(data, KEY, None)
         assert sent["max_completion_tokens"] == data["max_tokens"]
@@ -229,9 +230,7 @@ def test_a_refusal_says_what_would_do(proxy: Proxy) -> None:
 
 
 def test_a_part_that_nothing_bounds_is_named_also_where_the_ledger_has_the_cap(proxy: Proxy) -> None:
-    store = open_store(proxy.ledger)
-    store.set_cap(Cap("org/team/alice/s", "usd", 1000), "a person", "first")
-    store.close()
+    proxy.cap("org/team/alice/s", 1000)
     image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     said = refusal(proxy.begin(messages=[{"role": "user", "content": [image]}]))
     assert (said["status"], said["type"]) == (400, "not_payable")
@@ -239,12 +238,8 @@ def test_a_part_that_nothing_bounds_is_named_also_where_the_ledger_has_the_cap(p
 
 
 def test_what_has_just_ended_gives_room(proxy: Proxy) -> None:
-    async def work() -> None:
-        await proxy.send(await proxy.begin(max_tokens=300))
-        await proxy.answer(20, 5)
-
     for _ in range(3):
-        asyncio.run(work())
+        proxy.ask(max_tokens=300)
     assert proxy.tokens() == [25, 25, 25]
     assert {hold.worst["tokens"] for hold in proxy.holds()} == {proxy.holds()[0].worst["tokens"]}
 
@@ -258,10 +253,6 @@ def test_another_time_and_another_model_are_paid_for(proxy: Proxy) -> None:
         await proxy.send(data)
         await proxy.answer(20, 5)
 
-    async def elsewhere() -> None:
-        await proxy.send(await proxy.begin(session="t", max_tokens=1), "openai/dear")
-        await proxy.answer(20, 1)
-
     async def within() -> None:
         data = await proxy.begin("aresponses", "u", max_tokens=..., max_output_tokens=20, messages=..., input="Where?")
         await proxy.send(data, sort="aresponses")
@@ -269,7 +260,7 @@ def test_another_time_and_another_model_are_paid_for(proxy: Proxy) -> None:
         await proxy.answer(20, 5)
 
     asyncio.run(again())
-    asyncio.run(elsewhere())
+    proxy.ask("openai/dear", 20, 1, session="t", max_tokens=1)
     asyncio.run(within())
     assert proxy.tokens() == ["worst", 25, 0, 21, 25]
     assert [hold.name for hold in proxy.holds()][2:4] == ["openai/cheap", "openai/dear"]
@@ -284,19 +275,13 @@ def test_what_nobody_has_paid_for_is_not_sent(proxy: Proxy, monkeypatch: pytest.
 
 
 def test_calls_without_a_session_share_one_and_a_cap_that_was_changed_holds(proxy: Proxy) -> None:
-    store = open_store(proxy.ledger)
-    store.set_cap(Cap("org/team/alice/no-session", "usd", 5), "a person", "less")
-    store.close()
+    proxy.cap("org/team/alice/no-session", 5)
     said = refusal(proxy.begin(session=""))
     assert (said["scope"], said["cap"]) == ("org/team/alice/no-session", 0.000005)
 
 
 def test_tools_and_models_have_one_budget(proxy: Proxy) -> None:
-    async def model() -> None:
-        await proxy.send(await proxy.begin(max_tokens=20))
-        await proxy.answer(20, 5)
-
-    asyncio.run(model())
+    proxy.ask(max_tokens=20)
     proxy.holds()
     store = open_store(proxy.ledger)
     payer = StorePayer(store, "org/team/alice/s")  # as tape gateway pays for a tool
@@ -309,11 +294,7 @@ def test_tools_and_models_have_one_budget(proxy: Proxy) -> None:
 def test_scopes_are_closed_when_they_are_too_many(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tape.adapters.litellm.MOST_GUARDS", 2)
 
-    async def work(session: str) -> None:
-        await proxy.send(await proxy.begin(session=session))
-        await proxy.answer(20, 5)
-
     for session in ("a", "b", "c", "a"):
-        asyncio.run(work(session))
+        proxy.ask(session=session)
     assert len(proxy.budget._guards) == 2
     assert proxy.tokens() == [25] * 4

@@ -140,10 +140,10 @@ def test_a_single_trace_and_one_configuration(tmp_path: Path, capsys: pytest.Cap
 
 def test_a_large_run_is_sent_in_several_requests(tmp_path: Path) -> None:
     events = episode()
-    events[3:3] = [asked("plan", f"Plan {number}.", "go") for number in range(1200)]
+    events[3:3] = [asked("plan", f"Plan {number}.", "go") for number in range(600)]
     collector = sent(write_trace(tmp_path / "one.jsonl", events))
-    assert len(collector.bodies) == 3
-    assert len(collector.spans) == 1208
+    assert len(collector.bodies) == 2
+    assert len(collector.spans) == 608
     lies_well(collector.spans)
 
 

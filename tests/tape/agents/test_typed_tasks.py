@@ -6,6 +6,7 @@ from typing import Any, assert_type
 
 from tape import ReactAgent, TapeAgent, ToolEnvironment
 from tape.lm.scripted import ScriptedLM
+from tape.protocols import Environment
 from tape.protocols.result import EpisodeResult
 from tape.tools import Tool, ToolContext, tool
 from tests.tape.agents.office import Office, Orders, mail, orders
@@ -42,3 +43,18 @@ def wrong() -> None:
     agent.run("How many?", deps="ann")  # type: ignore[call-overload]
     agent.run("How many?", depth=Office())  # type: ignore[call-overload]
     agent.run("How many?", deps=Office()).answer.n  # type: ignore[union-attr]  # noqa: B018
+    env, numbers = ToolEnvironment("t", [double], budget="$1"), ToolEnvironment("t", [double], answer=list[int])
+    agent.run(env, bugdet="$1")  # type: ignore[call-overload]
+    agent.run(env, trace=3)  # type: ignore[call-overload]
+    agent.plan(env, alternative=1)  # type: ignore[call-arg]
+    paid: int = agent.run(numbers).answer  # type: ignore[assignment]
+    del paid
+
+
+async def right(agent: TapeAgent, env: Environment, other: ToolEnvironment) -> EpisodeResult:
+    """A program that a type checker takes; it is not run."""
+    assert_type(agent.run(ToolEnvironment("t", [double], answer=list[int])).answer, list[int] | None)
+    assert_type((await agent.arun(ToolEnvironment("t", [double], answer=int | str))).answer, Any)
+    total: float = agent.run(env, budget={"usd": "$1"}, trace="run.jsonl").answer
+    agent.plan(env, budget="$1")
+    return await agent.arun(other) if total else EpisodeResult(end_state="failure", success=False)

@@ -1,7 +1,6 @@
 """Commands that take a while, and what they read."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +16,8 @@ TAPE = [sys.executable, "-m", "tape"]
 CPU_SECONDS = 10.0
 """More than this after the signal is work that goes on: two workers that are just importing end after about one."""
 MODEL = f"bundled:{sizes('compact')[0]}"
-PLAYED = ["--levels", "easy", "--model", MODEL, "--limit", "4", "--repeats", "2", "--batch", "2"]
+MANY = 5_000
+"""Repeats that no run is done with soon."""
 
 SLEEPY = """
 import asyncio, os, time
@@ -81,8 +81,8 @@ CALL = "wait_long(a=1)"
 
 
 def make_data(folder: Path) -> Path:
-    """A finished run, a graph that no solver is done with soon, an environment whose tools do not end."""
-    subprocess.run([*TAPE, "run", "sokoban", *PLAYED, "--out", str(folder / "run")], check=True, capture_output=True)
+    """What :func:`places` makes, a graph that no solver is done with soon, an environment whose tools do not end."""
+    places(folder)
     problem = endless(0)
     named = ["calls", "seconds", "steps", "tokens", "usd"]  # those that every process knows
     nodes = [
@@ -122,19 +122,24 @@ def places(folder: Path) -> dict[str, str]:
     }
 
 
+def playing(data: Path, out: Path, repeats: int = MANY) -> list[str]:
+    """The arguments of a run of a script, which needs no torch."""
+    levels, script = (str(data / name) for name in ("levels.xsb", "script.json"))
+    play = ["run", "sokoban", "--levels", levels, "--agent", "open_loop", "--model", f"scripted:{script}"]
+    return [*play, "--repeats", str(repeats), "--batch", "2", "--out", str(out)]
+
+
 def solving(data: Path, *more: str) -> list[str]:
     caps = (data / "caps").read_text()
     return [*TAPE, "solve", str(data / "hard.json"), "--budget", caps, "--horizon", "100", *more]
 
 
 def commands(data: Path, out: Path) -> dict[str, list[str]]:
-    run = str(data / "run")
+    run = [*TAPE, *playing(data, out)]
+    loads = [*TAPE, "run", "sokoban", "--levels", "easy", "--model", MODEL, "--out", str(out)]
     return {
-        "run": [*TAPE, "run", "sokoban", *PLAYED, "--out", str(out)],
-        "workers": [*TAPE, "run", "sokoban", *PLAYED, "--workers", "2", "--out", str(out)], "solve": solving(data),
-        "solve apart": solving(data, "--solver", "cp-sat"), "show": [*TAPE, "show", run, "--no-pictures"],
-        "view": [*TAPE, "view", run, "-o", str(out.with_suffix(".html"))], "why": [*TAPE, "why", run],
-        "models": [*TAPE, "models"],
+        "run": run, "workers": [*run, "--workers", "2"], "loads": loads, "loads in workers": [*loads, "--workers", "2"],
+        "solve": solving(data), "solve apart": solving(data, "--solver", "cp-sat"), "models": [*TAPE, "models"],
     }  # fmt: skip
 
 

@@ -212,8 +212,6 @@ class Places:
 
     def _env(self, around: Surroundings) -> dict[str, str]:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self._folder / "cache")}
-        # What is compiled is kept, for the commands that come after.
-        env |= {"PYTHONPYCACHEPREFIX": str(self._folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
         env |= {"PYTHONUNBUFFERED": "", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
         return {name: value for name, value in {**env, **around.env}.items() if value is not None}
 

@@ -16,7 +16,7 @@ import pytest
 
 from tape.cli import main
 from tests.places import ROOT
-from tests.tape.cli.commands import MODEL, PLAYED, TAPE, check, commands
+from tests.tape.cli.commands import MANY, MODEL, TAPE, check, commands, playing
 from tests.tape.cli.interrupting import Ended, Running
 
 pytestmark = [
@@ -35,10 +35,10 @@ def has_worker(running: Running) -> bool:
 
 MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
     "start-up": ("models", lambda running: running.guards()),
-    "imports": ("run", lambda running: running.guards() and time.sleep(0.3) is None),
-    "loading": ("run", lambda running: "loading" in running.err),
+    "imports": ("loads", lambda running: running.guards() and time.sleep(0.3) is None),
+    "loading": ("loads", lambda running: "loading" in running.err),
     "playing": ("run", plays),
-    "workers start": ("workers", lambda running: "loading" in running.err and time.sleep(1) is None),
+    "workers start": ("loads in workers", lambda running: "loading" in running.err and time.sleep(1) is None),
     "workers play": ("workers", plays),
     "solving": ("solve", lambda running: running.guards() and time.sleep(1) is None),
     "a worker starts": ("solve apart", has_worker),
@@ -70,13 +70,15 @@ def interrupted(
 @pytest.mark.parametrize("moment", [pytest.param(m, marks=[pytest.mark.soak] * (m in RARE)) for m in MOMENTS])
 def test_ctrl_c_at_a_moment(moment: str, data: Path, tmp_path: Path) -> None:
     kind, holds = MOMENTS[moment]
-    name = {"workers": "run", "solve apart": "solve"}.get(kind, kind)
     command = commands(data, tmp_path / "out")[kind]
-    ended = interrupted(command, tmp_path / "folder", holds, name=f"tape {name}")
+    ended = interrupted(command, tmp_path / "folder", holds, name=f"tape {command[len(TAPE)]}")
     if "play" in moment:
         assert "finished episodes are kept. Resume with: tape run sokoban" in ended.said
         assert f"--out {tmp_path / 'out'}" in ended.said
+        assert ("--workers 2" in ended.said) is (kind == "workers")
         assert json.loads((tmp_path / "out" / "summary.json").read_text())["groups"]
+        file = tmp_path / "out" / "episodes.jsonl"
+        assert 0 < len({json.loads(line)["key"] for line in file.read_text().splitlines()}) < MANY
     else:
         assert "Resume with" not in ended.said
 
@@ -212,10 +214,10 @@ def test_streams_that_break(data: Path, tmp_path: Path, broken: int) -> None:
         assert "No space left" in said
         assert run(*why, stderr=full)[0] == 0
     # A closed stderr does not stop a command.
-    played = ("run", "sokoban", *PLAYED, "--limit", "1", "--quiet", "--out")
-    assert run(*played, str(tmp_path / "a"), stderr=broken)[0] == 0
+    a, b = ([*playing(data, tmp_path / name, 2), "--quiet"] for name in "ab")
+    assert run(*a, stderr=broken)[0] == 0
     assert run("solve", "nowhere.json", stderr=broken)[0] == 2
-    shell = ["sh", "-c", 'exec "$@" >&- 2>&- <&-', "sh", *TAPE, *played, str(tmp_path / "b")]
+    shell = ["sh", "-c", 'exec "$@" >&- 2>&- <&-', "sh", *TAPE, *b]
     assert subprocess.run(shell, cwd=ROOT, check=False).returncode == 0
     lines = [(tmp_path / name / "episodes.jsonl").read_text().splitlines() for name in "ab"]
     assert len(lines[0]) == len(lines[1]) == 2
@@ -244,6 +246,3 @@ def test_an_interrupt_of_main_as_a_function_is_a_status(
     monkeypatch.setattr("tape.cli.models.main", stop)
     assert main(["models"]) == 130
     assert capsys.readouterr().err == "tape models: interrupted\n"
-
-
-# --- random moments -----------------------------------------------------------------------------

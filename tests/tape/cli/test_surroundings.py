@@ -21,7 +21,7 @@ from tests.tape.cli.surroundings import AS_NOBODY, PLAN, Places, commands, helps
 from tests.tape.commandline import Tape
 
 SEED = 52
-SOME = 8
+SOME = 5
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_what_an_encoding_cannot_write_is_escaped(
 @pytest.mark.slow
 def test_an_experiment_ends_as_commands_do(around: Places) -> None:
     study = [sys.executable, "-m", "experiments.studies.tape.sokoban", "--dry-run"]
-    for streams, status in ((">/dev/full", 2), ("| exec sleep 0", 141), (">/dev/null", 0)):
+    for streams, status in ((">/dev/full", 2), ("| exec sleep 0", 141)):
         command = ["/bin/bash", "-c", f'set -o pipefail; "$0" "$@" {streams}', *study]
         done = subprocess.run(
             command, env=os.environ | {"PYTHONUNBUFFERED": ""}, cwd=ROOT, capture_output=True, check=False

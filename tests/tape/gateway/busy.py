@@ -9,11 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from tests.tape.gateway.over_http import post, serving_here, stateless
+from tests.tape.gateway.over_http import post, requested, serving_here, stateless
 
 TOKENS = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
 CONFIG = """
@@ -87,30 +86,23 @@ class People:
     def __init__(self, address: str, token: str) -> None:
         self.address, self.token = address, token
 
-    def asks(self, path: str = "/state", body: Any = None, **headers: str) -> tuple[int, Any, float]:
-        """Status and answer of a request, and the milliseconds it took."""
-        connection, begun = HTTPConnection(self.address), time.perf_counter()
-        try:
-            given = {"Authorization": f"Bearer {self.token}"} | {k.replace("_", "-"): v for k, v in headers.items()}
-            method, sent = ("GET", None) if body is None else ("POST", json.dumps(body))
-            connection.request(method, path, sent, given)
-            answer = connection.getresponse()
-            text = answer.read()
-            return answer.status, json.loads(text), 1000 * (time.perf_counter() - begun)
-        finally:
-            connection.close()
+    def asks(self, path: str = "/state", body: Any = None) -> tuple[int, Any]:
+        """Status and answer of a request."""
+        method, sent = ("GET", None) if body is None else ("POST", json.dumps(body).encode())
+        status, _, text = requested(self.address, method, path, sent, Authorization=f"Bearer {self.token}")
+        return status, json.loads(text)
 
     def until(self, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         """What the page shows, as soon as something holds of it."""
         for _ in range(1000):
-            status, result, _ = self.asks()
+            status, result = self.asks()
             assert status == 200, result
             if holds(result):
                 return dict(result)
             time.sleep(0.02)
         raise AssertionError(f"the page still shows {result}")
 
-    def decide(self, act: str, tool: str, why: str = "") -> tuple[int, Any, float]:
+    def decide(self, act: str, tool: str, why: str = "") -> tuple[int, Any]:
         """Approve or refuse the call of a tool that waits."""
         (item,) = (entry for entry in self.until(lambda state: state["waiting"]["count"])["waiting"]["rows"])
         assert item["tool"] == tool

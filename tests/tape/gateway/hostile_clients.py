@@ -89,7 +89,8 @@ class Client:
                     finally:
                         writer.transport.abort()
 
-        await asyncio.gather(*(one() for _ in range(number)))
+        most = max(2, self.ground.count // 20)
+        await asyncio.gather(*(one() for _ in range(min(number, most))))
 
     async def over(self, raws: Callable[[], bytes], at_once: int = 30) -> None:
         """Send requests on connections that go on as long as they may."""

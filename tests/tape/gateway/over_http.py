@@ -83,6 +83,8 @@ def serving_here(file: Path, *, port: str = "0", **env: str) -> Iterator[str]:
         try:
             yield address_in(log, lambda: None if thread.is_alive() else 1)
         finally:
+            while not began and thread.is_alive():  # it logs where it serves before it is made
+                time.sleep(0.01)
             for server in began:
                 server.should_exit = True
             thread.join()
@@ -102,31 +104,34 @@ def heads(**headers: str) -> dict[str, str]:
     return common | {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def send(address: str, method: str, body: bytes | None = None, **headers: str) -> tuple[int, str, str]:
-    """Status, session and body of an answer."""
+def requested(
+    address: str, method: str, path: str = "/mcp", body: bytes | None = None, **headers: str
+) -> tuple[int, http.client.HTTPMessage, str]:
+    """Status, headers and body of an answer."""
     connection = http.client.HTTPConnection(address)
     try:
-        connection.request(method, "/mcp", body, heads(**headers))
+        connection.request(method, path, body, heads(**headers))
         answer = connection.getresponse()
-        return answer.status, answer.getheader("mcp-session-id") or "", answer.read().decode()
+        return answer.status, answer.headers, answer.read().decode()
     finally:
         connection.close()
 
 
 def post(address: str, body: bytes, **headers: str) -> tuple[int, str]:
     """Status and body of the answer to a message."""
-    status, _, text = send(address, "POST", body, **headers)
+    status, _, text = requested(address, "POST", body=body, **headers)
     return status, text
 
 
 def opened(address: str, token: str) -> tuple[int, str]:
     """Open a session: the status, and its name where it was opened."""
-    return send(address, "POST", HELLO.splitlines()[0], Authorization=f"Bearer {token}")[:2]
+    status, headers, _ = requested(address, "POST", body=HELLO.splitlines()[0], Authorization=f"Bearer {token}")
+    return status, headers.get("mcp-session-id", "")
 
 
 def delete(address: str, token: str, session: str) -> int:
     """End a session; the status."""
-    return send(address, "DELETE", Authorization=f"Bearer {token}", Mcp_Session_Id=session)[0]
+    return requested(address, "DELETE", Authorization=f"Bearer {token}", Mcp_Session_Id=session)[0]
 
 
 NEWEST = "2026-07-28"

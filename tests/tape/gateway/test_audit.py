@@ -26,7 +26,7 @@ from tape.gateway.watching import WatchedCall, digest_of
 from tests.tape.gateway.helpers import ask, call, functions, gateway_on, reading, write_config
 from tests.tape.gateway.over_http import serving_here
 from tests.tape.gateway.test_calls import CONFIG
-from tests.tape.gateway.test_processes import client_at
+from tests.tape.gateway.test_processes import called
 
 AUDITED = CONFIG + '[gateway]\naudit = "calls.audit.jsonl"\n'
 WORST, SPENT = Resources({"usd": 40_000, "steps": 1}), Resources({"usd": 10_000, "steps": 1})
@@ -70,15 +70,8 @@ def watched(gateway: Gateway, audit: Audit) -> None:
 def test_a_client_calls_and_each_call_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, path = write_config(tmp_path, AUDITED), tmp_path / "calls.audit.jsonl"
     with serving_here(file) as address:
-        token = file.with_suffix(".token").read_text().strip()
-
-        async def calls() -> None:
-            async with client_at(address, {"Authorization": f"Bearer {token}"}, "legacy") as client:
-                await client.call_tool("dear", {"text": "a secret"})
-                assert (await client.call_tool("free", {"text": "x"})).is_error
-                await client.call_tool("budget", {})
-
-        asyncio.run(calls())
+        calls = ("dear", {"text": "a secret"}), ("free", {"text": "x"}), ("budget", {})
+        assert called(file, address, *calls) == [False, True, False]
     settled, refused = lines(path)
     hold = settled.pop("hold")
     assert hold in file.with_suffix(".journal.jsonl").read_text()

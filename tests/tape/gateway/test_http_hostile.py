@@ -94,7 +94,7 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     end, began = threading.Event(), time.monotonic()
     with serving(file, **TOKENS) as address:
         honest = Honest(address)
-        for _ in range(100):
+        for _ in range(20):
             honest.ask()
         alone, honest.seconds = sorted(honest.seconds), []
         thread = threading.Thread(target=honest.ask_until, args=(end,))
@@ -116,7 +116,7 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     slowest = sorted(honest.seconds)
     return {
         **json.loads(attack.stdout), "requests": sum(json.loads(attack.stdout)["sent"].values()),
-        "honest_alone_median_seconds": round(alone[50], 4), "honest_alone_slowest_seconds": round(alone[-1], 3),
+        "honest_alone_median_seconds": round(alone[10], 4), "honest_alone_slowest_seconds": round(alone[-1], 3),
         "honest_requests": len(slowest), "honest_median_seconds": round(slowest[len(slowest) // 2], 4),
         "honest_slowest_seconds": round(slowest[-1], 3),
         "honest_over_one_second": sum(seconds > 1 for seconds in slowest), "load_average": round(os.getloadavg()[1], 1),
@@ -124,7 +124,7 @@ def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("seed", "requests"), [(1, 1_000), pytest.param(2, 100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("seed", "requests"), [(1, 300), pytest.param(2, 100_000, marks=pytest.mark.soak)])
 def test_an_honest_client_is_answered_beside_ten_hostile_ones(tmp_path: Path, seed: int, requests: int) -> None:
     mapping = check(tmp_path, seed, requests)
     assert set(mapping["sent"]) == set(mapping["answers"]) | {"slow_readers"}

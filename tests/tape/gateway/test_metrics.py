@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -22,11 +21,11 @@ from tape.gateway.gateway import Caller, Gateway
 from tape.gateway.metrics import KIND, Metrics, text_of
 from tests.tape.gateway.exposition import parsed
 from tests.tape.gateway.helpers import WHO, ask, call, gateway_on, reading, write_config
-from tests.tape.gateway.over_http import heads, opened, serving_here
+from tests.tape.gateway.over_http import opened, requested, serving_here
 from tests.tape.gateway.test_calls import CONFIG
 from tests.tape.gateway.test_http import CONFIG as OF_CLIENTS
 from tests.tape.gateway.test_http import TOKENS, in_session
-from tests.tape.gateway.test_processes import client_at
+from tests.tape.gateway.test_processes import called
 
 Read = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -48,29 +47,16 @@ async def read(metrics: Metrics) -> Read:
 
 
 def get(address: str, token: str, method: str = "GET", **headers: str) -> tuple[int, str, str]:
-    connection = http.client.HTTPConnection(address)
-    try:
-        connection.request(method, "/metrics", headers=heads(Authorization=f"Bearer {token}", **headers))
-        answer = connection.getresponse()
-        return answer.status, answer.getheader("content-type") or "", answer.read().decode()
-    finally:
-        connection.close()
+    status, given, text = requested(address, method, "/metrics", Authorization=f"Bearer {token}", **headers)
+    return status, given.get("content-type", ""), text
 
 
 def test_a_client_calls_and_prometheus_reads(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
     with serving_here(file) as address:
         token = file.with_suffix(".token").read_text().strip()
-
-        async def calls() -> None:
-            async with client_at(address, {"Authorization": f"Bearer {token}"}, "legacy") as client:
-                await client.call_tool("dear", {"text": "x"})
-                await client.call_tool("usage", {"usd": 0.05})
-                assert (await client.call_tool("dear", {"text": "x"})).is_error
-                await client.call_tool("no such tool" * 20, {})
-                await client.call_tool("budget", {})
-
-        asyncio.run(calls())
+        dear = ("dear", {"text": "x"})
+        called(file, address, dear, ("usage", {"usd": 0.05}), dear, ("no such tool" * 20, {}), ("budget", {}))
         status, kind, text = get(address, token)
         assert (status, kind) == (200, KIND)
         numbers = parsed(text)

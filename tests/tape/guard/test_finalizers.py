@@ -196,7 +196,7 @@ def stream():
         yield
 
 def work():
-    for _ in range(25):
+    for _ in range(10):
         HalfRead(stream())
         guard.left()
 
@@ -212,7 +212,7 @@ guard.close()
     others = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
     assert [other.wait() for other in others] == [0, 0]
     left = Guard("steps=100000", journal=tmp_path / "journal").left()
-    assert left["left"] == {"steps": 100_000 - 2 * 8 * 25}
+    assert left["left"] == {"steps": 100_000 - 2 * 8 * 10}
     assert left["budgets"][0]["reserved"] == 0
 
 

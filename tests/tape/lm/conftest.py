@@ -1,8 +1,20 @@
 """What tests of models share."""
 
+import ssl
+from collections.abc import Iterator
+
 import pytest
 
 from tests.tape.lm.endpoint import CANARY
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_context() -> Iterator[None]:
+    """Certificates are loaded once, not for each of the clients, none of which needs them."""
+    loaded = ssl.create_default_context()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ssl, "create_default_context", lambda *_, **__: loaded)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,6 @@
 """Repeated calls, caches, nested ledgers and a run's ledger together; backends that answer what they were not asked."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tape.agents.react import ReactAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
@@ -29,7 +27,6 @@ from tape.lm.base import (
 from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
-from tape.testing.line import Line
 from tape.trace import LedgerEvent, TraceWriter
 from tests.tape.engine.test_loop import NearSighted
 from tests.tape.helpers import CORRIDOR, play
@@ -180,7 +177,7 @@ def test_a_cached_answer_that_took_several_calls_counts_all_of_them_and_stays_un
 def test_a_runs_refusal_while_planning_ends_the_episode() -> None:
     """What a run can no longer pay is no reason to act on a poorer plan."""
     ended = set()
-    for tokens in range(20, 400, 10):
+    for tokens in range(20, 400, 40):
         run = Ledger(Budget({"tokens": tokens}), name="run")
         result, events = play(model=NearSighted(CORRIDOR), num_plans=1, payer=run)
         assert (run.refused is not None) == (result.end_state == "budget:tokens")
@@ -223,16 +220,11 @@ def one_error(answers: list[Any]) -> Any:
 
 GENERATED: dict[str, tuple[Change, str]] = {
     "none": (lambda answers: [], "gave 0 answers to 2 requests"),
-    "one too few": (lambda answers: answers[:1], "gave 1 answers to 2 requests"),
     "one too many": (lambda answers: [*answers, answers[0]], "gave 3 answers to 2 requests"),
     "nothing": (lambda answers: None, "gave NoneType, no list of answers"),
     "a text": (lambda answers: "ab", "gave str, no list of answers"),
-    "a generator": (lambda answers: (item for item in answers), "gave generator"),
-    "texts": (lambda answers: ["a", "b"], "gave str as an answer"),
     "scores": (lambda answers: [((1.0,), answer.usage) for answer in answers], "gave tuple as an answer"),
     "too few samples": (each(texts=()), "gave 0 of 2 samples"),
-    "too many samples": (each(texts=("a", "b", "c")), "gave 3 of 2 samples"),
-    "no samples": (each(texts=None), "gave none of 2 samples"),
     "a text for samples": (each(texts="ab"), "gave none of 2 samples"),
     "samples that are none": (
         lambda answers: [replace(answer, texts=(None,) * len(answer.texts)) for answer in answers],
@@ -245,7 +237,6 @@ GENERATED: dict[str, tuple[Change, str]] = {
 }
 SCORES: dict[str, tuple[Change, str]] = {
     "none": (lambda answers: [], "gave 0 answers to 1 requests"),
-    "too few": (lambda answers: [((1.0,), answers[0][1])], "gave 1 of 2 scores"),
     "too many": (lambda answers: [((1.0, 0.0, 0.0), answers[0][1])], "gave 3 of 2 scores"),
     "texts": (lambda answers: [(("a", "b"), answers[0][1])], "scores of the wrong type"),
     "no usage": (lambda answers: [((0.5, 0.5), None)], "no usage in whole numbers"),
@@ -284,13 +275,3 @@ def test_nothing_wrong_is_kept_in_a_cache(tmp_path: Path) -> None:
         asyncio.run(cached.generate(REQUESTS))
     assert cached._db.execute("SELECT count(*) FROM completions").fetchone() == (0,)
     cached.close()
-
-
-def test_an_episode_ends_with_it() -> None:
-    model = Wrong(GENERATED["none"][0])
-    model.prompt_format = "compact"
-    result = ReactAgent(model).run(Line(), budget=Budget.of(steps=3, tokens=10_000))
-    assert result.end_state == "model_error"
-    assert "gave 0 answers to 1 requests" in result.detail
-    assert result.used["tokens"] > 0
-    json.dumps(result.model_dump(mode="json"), allow_nan=False)

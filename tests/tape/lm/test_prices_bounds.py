@@ -20,7 +20,7 @@ from tests.tape.lm import litellm_prices
 from tests.tape.lm.drawn_calls import Drawn, draw
 
 PRICED = [item for item in (Listed(provider, model) for provider, model in entries()) if item.price() is not None]
-SHARES = [(0, 2_200), *(pytest.param(seed, 100_000, marks=pytest.mark.soak) for seed in range(1, 11))]
+SHARES = [(0, 400), *(pytest.param(seed, 100_000, marks=pytest.mark.soak) for seed in range(1, 11))]
 
 
 @cache
@@ -45,8 +45,8 @@ def bounds(price: TokenPrice, drawn: Drawn) -> tuple[Decimal, Decimal, Decimal]:
 @pytest.mark.parametrize(("seed", "n"), SHARES)
 def test_no_usage_that_fits_costs_more_than_the_worst_case(seed: int, n: int) -> None:
     rng = random.Random(seed)
-    for number in range(n):
-        listed = PRICED[number % len(PRICED)]
+    for _ in range(n):
+        listed = rng.choice(PRICED)
         drawn = draw(listed, rng)
         worst, booked, split = bounds(price_of(listed.name, json.dumps(drawn.when), drawn.marks), drawn)
         usage, when = drawn.usage(), drawn.when or None
@@ -91,8 +91,8 @@ def test_litellm_reckons_no_more_than_the_worst_case_but_where_that_is_listed(
     both = [(entry, item) for name, entry, item in litellm_prices.both() if name not in listed_as_dearer]
     assert len(both) == compared.models - len(listed_as_dearer)
     rng = random.Random(seed)
-    for number in range(n):
-        entry, listed = both[number % len(both)]
+    for _ in range(n):
+        entry, listed = rng.choice(both)
         drawn = draw(listed, rng, variants=False)
         worst, _, _ = bounds(price_of(listed.name, "", drawn.marks), drawn)
         assert litellm_prices.cost(entry, drawn) <= worst, (listed.name, drawn)

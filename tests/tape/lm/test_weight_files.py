@@ -170,7 +170,7 @@ def end_of(file: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(("files", "seed"), [(300, SEED + 1), pytest.param(5_000, SEED + 2, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("files", "seed"), [(150, SEED + 1), pytest.param(5_000, SEED + 2, marks=pytest.mark.soak)])
 def test_changed_gguf_files_are_refused_or_read(tmp_path: Path, keep_figures: Keep, files: int, seed: int) -> None:
     swept(tmp_path, 20, SEED)  # the libraries are loaded
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -178,5 +178,5 @@ def test_changed_gguf_files_are_refused_or_read(tmp_path: Path, keep_figures: Ke
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < MOST_GROWTH
     assert ends.keys() == {"refused", "read"}
-    assert min(ends["refused"], ends["read"]) > 50
+    assert min(ends["refused"], ends["read"]) > 25
     keep_figures("gguf_headers", {"files": files, "ends": ends, "grown_bytes": grown})

@@ -58,14 +58,11 @@ def test_no_text_with_special_tokens_passes(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "longest", "shown"),
     [
-        ("a" * 30, 11, '"aaaaaaaaaa ... and 21 more characters'),
-        ("é" * 3, 10, '"\\u00e9 ... and 13 more characters'),
-        (list(range(100)), 9, "[0, 1, 2] and 97 more"),
-        ([{"a": 1}, {"a": 2}], 400, '[{"a": 1}, {"a": 2}]'),
-        (["a" * 50], 10, '["aaaaaaaa ... and 44 more characters'),
-        (float("nan"), 400, '"nan"'),
+        ("a" * 30, 11, '"aaaaaaaaaa ... and 21 more characters'), ("é" * 3, 10, '"\\u00e9 ... and 13 more characters'),
+        (list(range(100)), 9, "[0, 1, 2] and 97 more"), ([{"a": 1}, {"a": 2}], 400, '[{"a": 1}, {"a": 2}]'),
+        (["a" * 50], 10, '["aaaaaaaa ... and 44 more characters'), (float("nan"), 400, '"nan"'),
     ],
-)
+)  # fmt: skip
 def test_what_is_long_is_cut(value: object, longest: int, shown: str) -> None:
     assert literal(value, longest) == shown
 

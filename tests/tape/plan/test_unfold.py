@@ -49,17 +49,13 @@ def test_a_default_that_is_written_out_is_the_same_call() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("answer(2 * a)", "answer(a + a)", True),
-        ("answer((a + 1) ** 2)", "answer(a * a + 2 * a + 1)", True),
-        ("answer(a / 4)", "answer(a * 0.25)", True),
-        ("answer(a - 1)", "answer(1 - a)", False),
-        ("answer(a ** 2)", "answer(a * 2)", False),
-        ("answer(a['k'] * 2)", "answer(2 * a['k'])", True),
-        ("answer(a['k'])", "answer(a['m'])", False),
-        ("answer(f\"{a['k']}!\")", "answer(f\"{a['k']}!\")", True),
+        ("answer(2 * a)", "answer(a + a)", True), ("answer((a + 1) ** 2)", "answer(a * a + 2 * a + 1)", True),
+        ("answer(a / 4)", "answer(a * 0.25)", True), ("answer(a - 1)", "answer(1 - a)", False),
+        ("answer(a ** 2)", "answer(a * 2)", False), ("answer(a['k'] * 2)", "answer(2 * a['k'])", True),
+        ("answer(a['k'])", "answer(a['m'])", False), ("answer(f\"{a['k']}!\")", "answer(f\"{a['k']}!\")", True),
         ("answer(str(a) + 'x')", "answer(f'{a}x')", False),
     ],
-)
+)  # fmt: skip
 def test_arithmetic_over_results_is_compared_by_value(one: str, other: str, same: bool) -> None:
     first, second = (answer_key(f"a = get('x')\n{line}") for line in (one, other))
     assert (first == second) is same

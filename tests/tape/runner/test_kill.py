@@ -245,7 +245,7 @@ def sweep(folder: Path, kind: str, workers: int, kills: int) -> dict[str, Any]:
 
 
 def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
-    assert sweep(tmp_path, "tools", 2, kills=1)["kills"] == 1
+    assert sweep(tmp_path, "tools", 1, kills=1)["kills"] == 1
 
 
 def record(figures: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import math
 import random
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from envs.sokoban.plugin import PLUGIN
 from tape.budget import Budget, Ledger
 from tape.errors import ConfigError, RunDirectoryError, UnknownNameError
+from tape.lm.base import LanguageModel
 from tape.runner import derived
 from tape.runner.configurations import Configuration
 from tape.runner.derived import in_order, natural, write_derived
@@ -25,7 +26,7 @@ from tape.runner.work import Keep, Played, Work
 from tape.runner.workers import InProcess
 from tape.trace import read_trace
 from tests.tape.helpers import tiny_lm, without_times
-from tests.tape.runner.test_runner import spec_for, two_levels
+from tests.tape.runner.test_runner import quick_lm, spec_for, two_levels
 
 DERIVED = ("summary.json", "summary.md", "results.csv", "results.parquet")
 
@@ -33,8 +34,8 @@ DERIVED = ("summary.json", "summary.md", "results.csv", "results.parquet")
 class Signed(InProcess):
     """Records the work it is given, and writes into every episode the batch that it was played in."""
 
-    def __init__(self) -> None:
-        super().__init__(lambda _: tiny_lm())
+    def __init__(self, model: Callable[[], LanguageModel] = quick_lm) -> None:
+        super().__init__(lambda _: model())
         self.asked: list[tuple[str, int]] = []
 
     def play(self, work: Sequence[Work], watcher: Watcher, keep: Keep, run: Ledger | None = None) -> None:
@@ -65,7 +66,7 @@ def configurations_of(folder: Path, *names: str, **changes: Any) -> list[Configu
 
 
 def play(configurations: Sequence[Configuration], path: Path, pool: Any = None, **options: Any) -> list[dict[str, Any]]:
-    return Runner(configurations, RunDirectory(path), pool or InProcess(lambda _: tiny_lm()), **options).run()
+    return Runner(configurations, RunDirectory(path), pool or InProcess(lambda _: quick_lm()), **options).run()
 
 
 def comparable(path: Path) -> list[Any]:
@@ -156,9 +157,9 @@ def test_an_episode_of_two_configurations_is_played_once_and_committed_for_both(
 
 def test_nothing_depends_on_which_batch_ends_first(tmp_path: Path) -> None:
     # An episode of two configurations is in two batches of different members, on which the last digits depend.
-    configurations = configurations_of(tmp_path, "one:tape", "both=tape", "react")
-    play(configurations, tmp_path / "a", Signed())
-    play(configurations, tmp_path / "b", Backwards())
+    configurations = configurations_of(tmp_path, "one:tape", "both=tape")
+    play(configurations, tmp_path / "a", Signed(tiny_lm))
+    play(configurations, tmp_path / "b", Backwards(tiny_lm))
     assert without_times(tmp_path / "a") != without_times(tmp_path / "b")
     assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
     assert groups_without_times(tmp_path / "a") == groups_without_times(tmp_path / "b")

@@ -206,7 +206,7 @@ def bundled_configurations(folder: Path) -> list[Configuration]:
     for agent in ("tape", "react"):
         spec = configuration(folder, name, agent=agent, batch=3, repeats=2).spec
         spec = spec.model_copy(update={**changes, "options": options})
-        configurations.append(Configuration(agent, spec, tuple(PLUGIN.tasks(options)[:4])))
+        configurations.append(Configuration(agent, spec, tuple(PLUGIN.tasks(options)[:2])))
     return configurations
 
 

@@ -20,7 +20,7 @@ from tape.serve.deps import Deps  # noqa: E402
 from tape.serve.keys import Key, Keys  # noqa: E402
 from tape.serve.records import RunFolder, RunRecord, new_id  # noqa: E402
 from tape.serve.runs import Runs  # noqa: E402
-from tape.serve.setup import require_caps  # noqa: E402
+from tape.serve.setup import ServeOptions, require_caps, runs_of  # noqa: E402
 from tests.tape.serve import shop  # noqa: E402
 
 ANN, BOB, BOSS = "ann-token-0123456789", "bob-token-0123456789", "boss-token-0123456789"
@@ -36,11 +36,12 @@ class Server:
             Key("bob", BOB, **caps),
             Key("boss", BOSS, approves=True, watches=True),
         ])  # fmt: skip
-        self.store = open_store(f"file://{folder / 'ledger'}")
+        database = options.pop("database", "")
+        folder.mkdir(exist_ok=True)
+        self.store = open_store(database or f"file://{folder / 'ledger'}")
         require_caps(self.store, keys)
-        self.runs = Runs(
-            {"shop": shop.made()}, keys, RunFolder(folder / "runs"), self.store, Deps(shop.deps), **options
-        )
+        kept = runs_of(ServeOptions(runs=folder / "runs", ledger=database))
+        self.runs = Runs({"shop": shop.made()}, keys, kept, self.store, Deps(shop.deps), **options)
         self.routes = Routes(self.runs, ["agents.example"])
         self._transport = httpx.ASGITransport(self.routes.app())
 
@@ -52,9 +53,14 @@ class Server:
     async def state(self, id: str, *states: str) -> dict[str, Any]:
         """A run when it is in one of these states."""
         while True:
-            record = self.runs._records[id]
+            record = self.runs._of_id(id)
             if record.state in states:
                 return record.told()
+            await asyncio.sleep(0.01)
+
+    async def called(self, id: str) -> None:
+        """Wait until a call of a run has begun."""
+        while not any(event["type"] == "call_begun" for event in self.runs._live[id].events):
             await asyncio.sleep(0.01)
 
 
@@ -174,7 +180,7 @@ async def test_a_conversation_goes_on_by_the_id_of_a_run_and_messages_are_text(t
         first = (await client.post("/v1/chat/completions", json=chat("What does a lamp cost?"))).json()
         again = chat("Say it again.", metadata={"continues": first["id"]})
         assert (await client.post("/v1/chat/completions", json=again)).status_code == 200
-        record = max(server.runs._records.values(), key=lambda record: record.created)
+        record = max(server.runs._kept.listed(), key=lambda record: record.created)
         assert record.continues == first["id"]
         assert record.history is not None
         assert [turn["task"] for turn in record.history["turns"]] == ["What does a lamp cost?", "Say it again."]
@@ -241,7 +247,7 @@ async def test_a_full_queue_says_when_to_come_again_and_a_cancelled_run_frees_it
     async with served(tmp_path, at_once=1, queue=1) as server, server.client() as client:
         first, second = [(await client.post("/runs", json={"task": "Wait."})).json()["id"] for _ in range(2)]
         await server.state(first, "running")
-        assert server.runs._records[second].state == "queued"
+        assert server.runs._of_id(second).state == "queued"
         full = await client.post("/runs", json={"task": "Wait."})
         assert (full.status_code, full.headers["retry-after"]) == (429, "2")
         assert (await client.post(f"/runs/{first}/cancel")).json()["state"] == "cancelled"
@@ -275,7 +281,7 @@ def test_a_parked_run_goes_on_with_the_next_server_and_does_nothing_twice(tmp_pa
             id: str = (await client.post("/runs", json={"task": "Order a lamp."})).json()["id"]
             await server.state(id, "waiting")
             assert await server.runs.stop(0) == 1
-            assert server.runs._records[id].state == "parked"
+            assert server.runs._of_id(id).state == "parked"
         server.store.close()
         return id
 
@@ -306,7 +312,7 @@ def test_a_run_of_an_agent_that_is_gone_stays_parked_and_is_not_counted(tmp_path
     async def started() -> None:
         server = Server(tmp_path)
         assert server.runs.start() == 0
-        assert server.runs._records[killed.id].state == "parked", "a server that was killed has not said so"
+        assert server.runs._of_id(killed.id).state == "parked", "a server that was killed has not said so"
         server.store.close()
 
     asyncio.run(started())
@@ -338,7 +344,7 @@ async def test_what_is_wrong_is_said_in_openais_form(tmp_path: Path) -> None:
             assert (await client.post("/runs", content=content)).status_code == 400
         assert (await client.post("/runs", content=b" " * (MOST_BODY_BYTES + 1))).status_code == 413
         assert (await client.get("/runs/x/events")).status_code == 404
-        assert server.runs._records == {}
+        assert server.runs._kept.listed() == []
 
 
 @played

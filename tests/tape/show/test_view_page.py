@@ -96,17 +96,12 @@ def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, tape: Tape)
     old = write_run(tmp_path / "old", [episode()], agent="open_loop")
     config = json.loads((old / "config.json").read_text())
     (old / "config.json").write_text(json.dumps({**config, "schema": 1}))
-    text = tmp_path / "notes.txt"
-    text.write_text("nothing")
     (tmp_path / "empty").mkdir()
     trace = next((run / "traces").iterdir())
     before = sorted(tmp_path.rglob("*"))
     for arguments, said in (
-        ([tmp_path / "nowhere"], "nowhere does not exist"),
         ([tmp_path / "empty"], "holds no readable run"),
         ([old], "has schema 1, not 2; use the version that made it"),
-        ([text], "notes.txt:1: no JSON"),
-        ([run / "episodes.jsonl"], "lists the episodes of a run; name the folder"),
         ([run, run], "the same path is named twice"),
         ([run, trace], "not both"),
         ([run, other, third], "3 runs are too many"),

@@ -71,10 +71,7 @@ JSON = st.recursive(
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True)
 VARIANTS = st.just("") | st.from_regex(r"[a-z0-9_-]{1,4}", fullmatch=True)
 CALLS = st.builds(
-    lambda kind, variant, args: call(kind, variant, **args),
-    NAMES,
-    VARIANTS,
-    st.dictionaries(NAMES, JSON, max_size=3),
+    lambda kind, variant, args: call(kind, variant, **args), NAMES, VARIANTS, st.dictionaries(NAMES, JSON, max_size=3)
 )
 
 NUMBERS = st.integers(-9, 9)

@@ -56,12 +56,12 @@ class Hostile:
             time.sleep(0.01)
 
 
-def inside(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> Any:
-    """What a function makes of a server's tools; afterwards nothing of the server is left."""
+def inside(server: Hostile, body: Callable[..., Any], *, count: int | None = None, **settings: Any) -> Any:
+    """What a function makes of a server's tools, given a ``count`` too; afterwards nothing of the server is left."""
 
     async def play() -> Any:
         async with server.tools(**settings) as tools:
-            return await body(tools)
+            return await (body(tools) if count is None else body(tools, count))
 
     try:
         return asyncio.run(play())

@@ -44,8 +44,10 @@ def test_agents_do_the_task_within_the_budget(agent: type[Agent]) -> None:
     assert (result.used["usd"], result.steps, result.malformed) == (41_000, 4, 0)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("kind", ["tokens", "usd", "calls"])
+@pytest.mark.parametrize(
+    ("agent", "kind"),
+    [*((TapeAgent, kind) for kind in ("tokens", "usd", "calls")), *((agent, "tokens") for agent in AGENTS[1:])],
+)
 def test_caps_on_model_calls_are_kept_wherever_they_lie(agent: type[Agent], kind: str) -> None:
     ends = set()
     full = {"tokens": 25_000, "usd": 0.11, "calls": 14}[kind]
@@ -197,7 +199,7 @@ def test_a_reading_that_cannot_be_read_is_counted_and_makes_the_call_a_failed_on
 
 def test_reading_is_paid_from_the_same_budget() -> None:
     steps = {}
-    for tokens in range(500, 20_000, 1500):
+    for tokens in range(500, 20_000, 3000):
         agent = TapeAgent(
             ScriptedLM(script(searches("good"), project=read)),
             num_plans=1,
@@ -213,14 +215,7 @@ def test_reading_is_paid_from_the_same_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    "item",
-    [
-        "add me(a=1, b=2)",
-        "add(a me=1, b=2)",
-        f"note(text={'a' * 5000!r})",
-        "(a=1)",
-        "power(a=x)",
-    ],
+    "item", ["add me(a=1, b=2)", "add(a me=1, b=2)", f"note(text={'a' * 5000!r})", "(a=1)", "power(a=x)"]
 )
 def test_a_plan_with_a_call_that_cannot_be_read_ends_no_run(item: str) -> None:
     plan = f"x = add(a=1, b=2)\ny = {item}\nanswer([x, y])"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tape.protocols.result import EpisodeResult
 from tape.testing.line import Line, LineModel
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, InfeasibleEvent, LedgerEvent, ScheduledEvent, read_trace
+from tests.tape.deadlines import TimeUp
 from tests.tape.tools.helpers import Calls, asked, program, script
 from tests.tape.tools.meeting import Meeting
 
@@ -33,6 +35,9 @@ def results(count: int) -> list[str]:
 class World(Meeting):
     """The tools a, b, c and d; each returns ten times what it gets, and its second argument more."""
 
+    then: Mapping[str, Callable[[], object]] = MappingProxyType({})
+    """What is done in a call of a tool."""
+
     def tools(self, seconds: Mapping[str, float] | None = None) -> list[Tool]:
         """Each declares its seconds."""
         return [self._tool(name, (seconds or {}).get(name, 0)) for name in "abcd"]
@@ -42,6 +47,7 @@ class World(Meeting):
         async def function(x: int, y: int = 0) -> int:
             """Do something."""
             async with self.call(name, f"{name} {x} {y}"):
+                self.then.get(name, int)()
                 return 10 * x + y
 
         return function
@@ -100,33 +106,25 @@ def test_what_does_not_fit_waits_for_its_turn() -> None:
     assert play(World(), CHAIN, budget="$0.03, 9 steps").end_state == "infeasible"
 
 
-def test_what_is_asked_about_does_not_begin_before_its_turn() -> None:
-    world, asked = World(), []
+@pytest.mark.parametrize(
+    ("when", "before"),
+    [
+        (lambda request: request.action.startswith("b"), {"b(x=2)": ["a 1 0"]}),
+        (lambda request: 1 <= request.step < 3, {"b(x=2)": ["a 1 0"], "c(x=3)": ["a 1 0", "b 2 0"]}),
+    ],
+)
+def test_what_is_asked_about_does_not_begin_before_its_turn(
+    when: Callable[[ApprovalRequest], bool], before: dict[str, list[str]]
+) -> None:
+    world, asked = World(), {}
 
     def approve(request: ApprovalRequest) -> Approval:
-        asked.append((request.action, [*world.log]))
+        asked[request.action] = [*world.log]
         return Approval.ALLOW
 
     plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
-    result = play(
-        world, plan, answers=[results(3)], approve=approve, approve_when=lambda request: request.action.startswith("b")
-    )
-    assert result.end_state == "success"
-    assert asked == [("b(x=2)", ["a 1 0"])]
-
-
-def test_what_is_asked_about_may_depend_on_the_step() -> None:
-    asked = []
-
-    def approve(request: ApprovalRequest) -> Approval:
-        asked.append(request.action)
-        return Approval.ALLOW
-
-    plan: Calls = [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})]
-    late = {"approve_when": lambda request: request.step >= 1}
-    result = play(World(), plan, answers=[results(3)], approve=approve, **late)
-    assert result.end_state == "success"
-    assert asked[:2] == ["b(x=2)", "c(x=3)"]
+    result = play(world, plan, answers=[results(3)], approve=approve, approve_when=when)
+    assert (result.end_state, asked) == ("success", before)
 
 
 def test_numbers_stay_right_where_two_calls_come_to_the_same_text() -> None:
@@ -167,10 +165,11 @@ def test_a_quicker_plan_is_taken_where_the_best_is_too_late() -> None:
     assert (result.end_state, result.actions[0]) == ("success", "b(x=1)")
 
 
-def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path) -> None:
+def test_at_the_end_what_still_runs_is_cancelled_and_paid_for(tmp_path: Path, time_up: TimeUp) -> None:
     world = World(waits={"a": "never", "b": "never"})
+    world.then = {"c": time_up}
     trace = tmp_path / "trace.jsonl"
-    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.04, wall_seconds=0.5",
+    result = play(world, [("a", {"x": 1}), ("b", {"x": 2}), ("c", {"x": 3})], budget="$0.04, wall_seconds=600",
                   answers=[results(3)], trace=trace)  # fmt: skip
     assert (result.end_state, world.running) == ("budget:wall_seconds", 0)
     assert result.used["usd"] == 30_000  # a in its turn, b and c before theirs
@@ -210,7 +209,7 @@ def resumed(trace: Path, lines: Sequence[str], fails: Sequence[str], plans: Sequ
     return agent.resume(trace, ToolEnvironment("task", world.tools(), budget="$0.16, 30 steps"))
 
 
-@pytest.mark.parametrize(("fails", "every"), [([], 5), (["a"], 4), pytest.param(["a"], 1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("fails", "every"), [([], 11), (["a"], 9), pytest.param(["a"], 1, marks=pytest.mark.soak)])
 def test_a_cut_off_episode_goes_on(tmp_path: Path, fails: Sequence[str], every: int) -> None:
     trace = tmp_path / "trace.jsonl"
     plans: list[Calls] = [CHAIN, [("d", {"x": 7, "y": 1})]]

@@ -35,6 +35,13 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_process, "_TERM_SECONDS", 0.1)
 
 
+@pytest.fixture
+def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are too long at a quarter of the usual length."""
+    for module in (mcp_process, mcp_session):
+        monkeypatch.setattr(module, "MOST_BYTES", MOST_BYTES)
+
+
 async def names(tools: dict[str, Tool]) -> list[str]:
     return list(tools)
 
@@ -57,25 +64,25 @@ async def looks(tools: dict[str, Tool], count: int = 2) -> list[Any]:
     return values
 
 
-BROKEN: list[tuple[str, Any, str]] = [
-    ("no schema", {"name": "bad"}, "bad' .*no JSON schema"),
-    ("a schema that is a number", {"name": "bad", "inputSchema": 5}, "described by 5"),
-    ("a schema of a list", {"name": "bad", "inputSchema": {"type": "array"}}, "of the type 'array', not an object"),
-    ("a schema that is too large", described("bad", {"a": {"enum": [*range(9000)]}}), "more than 5000 parts"),
-    ("no name", {"inputSchema": {}}, "number 2 of its list, whose name is (null|None)"),
-    ("an endless name", described("x" * 5000), "number 2 of its list"),
-    ("a second one", described("look", {"a": {}}), "a second one named 'look'"),
-    ("no object", ["bad"], "number 2 of its list"),
+BROKEN: list[tuple[Any, str]] = [
+    ({"name": "bare"}, "bare' .*no JSON schema"),
+    ({"name": "five", "inputSchema": 5}, "five' .*described by 5"),
+    ({"name": "list", "inputSchema": {"type": "array"}}, "list': its arguments are of the type 'array', not an object"),
+    (described("large", {"a": {"enum": [*range(9000)]}}), "large' .*more than 5000 parts"),
+    ({"inputSchema": {}}, "number 6 of its list, whose name is (null|None)"),
+    (described("x" * 5000), "number 7 of its list"),
+    (described("look", {"a": {}}), "a second one named 'look'"),
+    (["bad"], "number 9 of its list"),
 ]
 
 
-@pytest.mark.parametrize(("entry", "message"), [item[1:] for item in BROKEN], ids=[item[0] for item in BROKEN])
-def test_a_broken_tool_is_left_out_with_a_warning(tmp_path: Path, entry: Any, message: str) -> None:
-    server = Hostile(tmp_path, listing(described("look"), entry, described("wipe")))
+def test_broken_tools_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    server = Hostile(tmp_path, listing(described("look"), *(entry for entry, _ in BROKEN), described("wipe")))
     assert inside(server, names) == ["look", "wipe"]
     [warning] = server.warnings
     assert "the MCP server" in warning
-    assert re.search(message, warning), warning
+    for _, message in BROKEN:
+        assert re.search(message, warning), warning
 
 
 def test_a_broken_tool_that_is_declared_is_an_error_and_so_is_a_server_of_broken_ones(tmp_path: Path) -> None:
@@ -98,51 +105,35 @@ def test_of_many_tools_those_wanted_are_named(tmp_path: Path) -> None:
     assert inside(Hostile(tmp_path, listing(*many)), names, only=["t4999", "t7"]) == ["t7", "t4999"]
 
 
+ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out of order"}}
+BAD, MUTE = r"the MCP server .* cannot be used: .*", r"the MCP server .* has not listed its tools within 0.4 s; .*"
+
+
 @pytest.mark.parametrize(
-    ("ways", "more", "start_seconds", "message"),
+    ("replies", "more", "seconds", "message"),
     [
-        (["pages"], {}, 30, "its list of tools has no end: 100 tools on 100 pages"),
-        (["pages"], {"pause": 0.2}, 0.7, "has not listed its tools within 0.7 s"),
+        ({"initialize": result(protocolVersion="1999-01-01")}, {}, 30, f"{BAD}version '1999-01-01' of the protocol"),
+        ({"initialize": result()}, {}, 30, f"{BAD}version (null|None) of the protocol"),
+        ({"initialize": json.dumps(ERROR).encode()}, {}, 30, f"{BAD}out of order"),
+        ({"tools/list": result(tools="all")}, {}, 30, f"{BAD}its list of tools is 'all'"),
+        ({"tools/list": result(tools=[], nextCursor=5)}, {}, 30, f"{BAD}next page of its list of tools is 5"),
+        ({"initialize": b"[]"}, {}, 0.4, rf"{MUTE}it wrote '\[\]', which is no message"),
+        ({"initialize": b"{"}, {}, 0.4, rf"{MUTE}it wrote '\{{', which is no message"),
+        (
+            {"tools/list": b'{"jsonrpc":"2.0","id":null,"error":{"message":"no such method"}}'},
+            {},
+            0.4,
+            f"{MUTE}no such",
+        ),
+        ({}, {"ways": ["pages"]}, 30, "its list of tools has no end: 100 tools on 100 pages"),
+        ({}, {"ways": ["pages"], "pause": 0.2}, 0.7, "has not listed its tools within 0.7 s"),
     ],
 )
-def test_a_list_that_never_ends_does(
-    tmp_path: Path, ways: list[str], more: dict[str, Any], start_seconds: float, message: str
+def test_a_failed_start_gives_its_reason(
+    tmp_path: Path, replies: dict[str, bytes], more: dict[str, Any], seconds: float, message: str
 ) -> None:
     with pytest.raises(ToolError, match=message):
-        inside(Hostile(tmp_path, ways=ways, **more), never, start_seconds=start_seconds)
-
-
-ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out of order"}}
-
-
-@pytest.mark.parametrize(
-    ("replies", "message"),
-    [
-        ({"initialize": result(protocolVersion="1999-01-01")}, "version '1999-01-01' of the protocol"),
-        ({"initialize": result()}, "version (null|None) of the protocol"),
-        ({"initialize": json.dumps(ERROR).encode()}, "out of order"),
-        ({"tools/list": result(tools="all")}, "its list of tools is 'all'"),
-        ({"tools/list": result(tools=[], nextCursor=5)}, "next page of its list of tools is 5"),
-    ],
-)
-def test_a_failed_start_gives_its_reason(tmp_path: Path, replies: dict[str, bytes], message: str) -> None:
-    with pytest.raises(ToolError, match=f"the MCP server .* cannot be used: .*{message}"):
-        inside(Hostile(tmp_path, replies), never)
-
-
-@pytest.mark.parametrize(
-    ("replies", "message"),
-    [
-        ({"initialize": b"[]"}, r"it wrote '\[\]', which is no message"),
-        ({"initialize": b"{"}, r"it wrote '\{', which is no message"),
-        ({"tools/list": b'{"jsonrpc":"2.0","id":null,"error":{"message":"no such method"}}'}, "no such method"),
-    ],
-)
-def test_a_start_without_an_answer_says_what_came_instead(
-    tmp_path: Path, replies: dict[str, bytes], message: str
-) -> None:
-    with pytest.raises(ToolError, match=f"the MCP server .* has not listed its tools within 0.4 s; .*{message}"):
-        inside(Hostile(tmp_path, replies), never, start_seconds=0.4)
+        inside(Hostile(tmp_path, replies, **more), never, start_seconds=seconds)
 
 
 def test_a_server_without_handshakes_gets_the_client_with_every_request(tmp_path: Path) -> None:
@@ -151,61 +142,68 @@ def test_a_server_without_handshakes_gets_the_client_with_every_request(tmp_path
     assert inside(Hostile(tmp_path, replies), look) == "found\nit"
 
 
-LONG = b'{"jsonrpc":"2.0","id":777000777,"result":{"content":[{"type":"text","text":"' + b"x" * 22_000_000 + b'"}]}}'
+MOST_BYTES = 5 << 20
+LONG = b'{"jsonrpc":"2.0","id":777000777,"result":{"content":[{"type":"text","text":"%s"}]}}' % (
+    b"x" * (MOST_BYTES << 1)
+)
 DEEP = b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":' + b"[" * 9999 + b"]" * 9999 + b"}}}"
 NESTED = {"a": 1}
 for _ in range(60):
     NESTED = {"a": NESTED}  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        (LONG, "answers more than 20971520 bytes"),
-        (result(content=[{"type": "text", "text": "x" * 4_500_000}]), "bytes as JSON"),
-        (DEEP, "nested deeper than 100"),
-        (result(content=[], structuredContent=NESTED), "more than 50 lists and objects"),
-        (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":1e999}}}', "beyond what a float holds"),
-        (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":%s}}}' % (b"9" * 5000), "5000 digits"),
-        (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":"\\ud800"}}}', "half of a surrogate"),
-        (result(content="found"), "answers 'found', no list of contents"),
-        (result(content=[{"type": "text", "text": 5}]), "a text that is none"),
-        (result(content=[], isError="yes"), "the server reports an error"),
-        (result(resultType="input_required", inputRequests={}), "asks for something before it answers"),
-        (b'{"jsonrpc":"2.0","id":777000777,"result":[]}', "answers a list, not an object"),
-        (b'{"jsonrpc":"2.0","id":777000777,"error":5}', "an error that does not say which: 5"),
-        (b'{"jsonrpc":"2.0","id":777000777,"error":{"message":"\\u001b[31mred"}}', "red"),
-        (b'{"jsonrpc":"2.0","id":777000777,"result":', "no JSON"),
-    ],
-)
-def test_an_invalid_answer_is_a_failed_call_with_its_reason(tmp_path: Path, reply: bytes, message: str) -> None:
-    note, second = inside(Hostile(tmp_path, {"call:0": reply}), looks)
-    assert re.search(message, note), note
-    assert second == "found\nit", "the server goes on"
+INVALID: list[tuple[bytes, str]] = [
+    (LONG, f"answers more than {MOST_BYTES} bytes"),
+    (result(content=[{"type": "text", "text": "x" * 4_500_000}]), "bytes as JSON"),
+    (DEEP, "nested deeper than 100"),
+    (result(content=[], structuredContent=NESTED), "more than 50 lists and objects"),
+    (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":1e999}}}', "beyond what a float holds"),
+    (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":%s}}}' % (b"9" * 5000), "5000 digits"),
+    (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":"\\ud800"}}}', "half of a surrogate"),
+    (result(content="found"), "answers 'found', no list of contents"),
+    (result(content=[{"type": "text", "text": 5}]), "a text that is none"),
+    (result(content=[], isError="yes"), "the server reports an error"),
+    (result(resultType="input_required", inputRequests={}), "asks for something before it answers"),
+    (b'{"jsonrpc":"2.0","id":777000777,"result":[]}', "answers a list, not an object"),
+    (b'{"jsonrpc":"2.0","id":777000777,"error":5}', "an error that does not say which: 5"),
+    (b'{"jsonrpc":"2.0","id":777000777,"error":{"message":"\\u001b[31mred"}}', "red"),
+    (b'{"jsonrpc":"2.0","id":777000777,"result":', "no JSON"),
+]
 
 
-@pytest.mark.parametrize("number", [b"424242", b'"777000777"', b"null", b"true", b"[]", b"777000777.0"])
-def test_an_answer_to_another_request_is_none(tmp_path: Path, number: bytes) -> None:
-    reply = answer("tools/call").replace(b"777000777", number.replace(b"777000777", b"1"))
-    assert "has not answered within 0.3 s" in inside(Hostile(tmp_path, {"call:0": reply}), look, call_seconds=0.3)
+def test_an_invalid_answer_is_a_failed_call_with_its_reason_and_the_server_goes_on(
+    tmp_path: Path, short_lines: None
+) -> None:
+    replies = {f"call:{2 * number}": reply for number, (reply, _) in enumerate(INVALID)}
+    notes = inside(Hostile(tmp_path, replies), looks, count=2 * len(INVALID))
+    for note, (_, message) in zip(notes[::2], INVALID, strict=True):
+        assert re.search(message, note), note
+    assert notes[1::2] == ["found\nit"] * len(INVALID)
+
+
+def test_an_answer_to_another_request_is_none(tmp_path: Path) -> None:
+    numbers = (b"424242", b'"1"', b"null", b"true", b"[]", b"1.0")
+    replies = {f"call:{k}": answer("tools/call").replace(b"777000777", number) for k, number in enumerate(numbers)}
+    notes = inside(Hostile(tmp_path, replies), looks, count=len(numbers), call_seconds=0.1)
+    assert all("has not answered within 0.1 s" in note for note in notes)
 
 
 def test_messages_without_a_request_are_passed_over_and_requests_of_the_server_refused(tmp_path: Path) -> None:
     assert inside(Hostile(tmp_path, ways=["chatter"]), look) == "found\nit"
 
 
-def test_the_rest_of_a_line_that_is_too_long_fails_no_later_call(tmp_path: Path) -> None:
-    endless = LONG.replace(b'"}]}}', b"x" * 30_000_000 + b'"}]}}')
+def test_the_rest_of_a_line_that_is_too_long_fails_no_later_call(tmp_path: Path, short_lines: None) -> None:
+    endless = LONG.replace(b'"}]}}', b"x" * MOST_BYTES * 2 + b'"}]}}')
     first, second = inside(Hostile(tmp_path, {"call:0": endless}), looks)
     assert "answers more than" in first
     assert second == "found\nit"
 
 
 @pytest.mark.parametrize(
-    ("way", "message"), [("flood", "in a row were no answers"), ("endless", "answers more than 20971520 bytes")]
+    ("way", "message"), [("flood", "in a row were no answers"), ("endless", f"answers more than {MOST_BYTES} bytes")]
 )
 def test_a_server_that_never_stops_talking_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, message: str
+    tmp_path: Path, short_lines: None, monkeypatch: pytest.MonkeyPatch, way: str, message: str
 ) -> None:
     monkeypatch.setattr(mcp_session, "MOST_UNASKED", 3000)
 

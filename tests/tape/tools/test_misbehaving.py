@@ -8,19 +8,13 @@ import pytest
 from tape.agents.open_loop import OpenLoopAgent
 from tape.lm.scripted import ScriptedLM
 from tape.tools import ToolEnvironment
-from tests.tape.tools.misbehaving import (
-    ERRORS,
-    ONE_CALL,
-    Mute,
-    play,
-    raising,
-    returning,
-)
+from tests.tape.tools.misbehaving import ERRORS, ONE_CALL, Mute, play, raising, returning
 
 
 @pytest.mark.parametrize("error", [*ERRORS, StopIteration()], ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
-@pytest.mark.parametrize("wall", [{}, {"wall_seconds": 60}], ids=["", "deadline"])
+@pytest.mark.parametrize(
+    ("later", "wall"), [(False, {}), (True, {}), (False, {"wall_seconds": 60})], ids=["plain", "async", "deadline"]
+)
 def test_whatever_a_tool_raises_is_its_failure_and_is_paid(
     error: BaseException, later: bool, wall: dict[str, int]
 ) -> None:

@@ -101,7 +101,7 @@ def is_honest(arguments: dict[str, Any]) -> bool:
     return True
 
 
-@examples(100)
+@examples(50)
 @given(ARGUMENTS)
 def test_every_name_and_both_ends_of_every_value_are_shown_or_it_is_refused(arguments: dict[str, Any]) -> None:
     is_honest(arguments)

@@ -161,10 +161,7 @@ def test_a_second_answer_of_another_type_ends_the_episode_with_a_sentence(agent:
 
 
 def test_a_final_answer_is_of_the_type_or_none() -> None:
-    for text, given in (
-        ('answer(number="a", total=2)', Invoice(number="a", total=2)),
-        ("answer(5)", None),
-    ):
+    for text, given in (('answer(number="a", total=2)', Invoice(number="a", total=2)), ("answer(5)", None)):
         final = iter([text])
         model = ScriptedLM(
             lambda request, i, final=final: next(final) if request.role == "answer" else follow(CALLS)(request)

@@ -36,6 +36,6 @@ def python(folder: Path, *arguments: str, also: Path | None = None) -> subproces
     """A fresh process in the folder, which finds what lies in it and in another one."""
     paths = os.pathsep.join(str(path) for path in (also, ROOT) if path is not None)
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths}, capture_output=True,
-        text=True, check=False, timeout=240,
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=240,
+        env={**os.environ, "PYTHONPATH": paths, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )  # fmt: skip

@@ -26,6 +26,7 @@ from tape.budget import (  # noqa: E402  # noqa: E402
     StorePayer,
     UnreachableLedgerError,
 )
+from tape.budget.claims import Effect, claiming  # noqa: E402
 from tape.budget.stores.postgres import PostgresStore  # noqa: E402
 from tests.tape.budget.stores.server import Server  # noqa: E402
 from tests.tape.commandline import Tape  # noqa: E402
@@ -233,3 +234,20 @@ def test_the_command_line_makes_the_tables(server: Server, tape: Tape, tmp_path:
         assert "the ledger is there, with 0 caps" in tape("ledger", "--url", url, "init")[1]
     assert "$100" in tape("ledger", "--url", url, "cap", "org", "$100", "--per", "day@Europe/Berlin")[1]
     assert tape("ledger", "--url", url, "check")[0] == 0
+
+
+def test_a_changing_call_takes_two_transactions(database: str, store: PostgresStore) -> None:
+    def batches() -> int:
+        with psycopg.connect(database) as connection:
+            [[count]] = connection.execute("select batch from tape_ledger.root where root = 'org'").fetchall()
+            return int(count)
+
+    payer = StorePayer(store, "org/run")
+    payer.release(payer.reserve(Resources({"usd": 1})))  # it has read its rules
+    before = batches()
+    with claiming(effect := Effect("k")):
+        held = payer.reserve(Resources({"usd": 10}))
+    effect.end = ("done", "{}")
+    payer.settle(held, Resources({"usd": 10}))
+    assert batches() - before == 2
+    assert [claim.state for claim in store.claims("org")] == ["done"]

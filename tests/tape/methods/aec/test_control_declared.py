@@ -65,9 +65,8 @@ def test_what_the_environment_does_not_admit_ends_the_path_not_the_episode() -> 
 
 
 def test_the_replay_describes_predictions_refusals_and_commitments() -> None:
-    _, refused = play(BoxWorld(0, OPEN), BoxModel(1, OPEN, plans=["open 1; take 1"]), max_replans=1)
-    _, committed = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
-    text = "\n".join([*describe(refused), *describe(committed)])
+    refused = play(BoxWorld(0, OPEN), BoxModel(1, OPEN, plans=["open 1; take 1"]), max_replans=1)[1]
+    text = "\n".join([*describe(refused), *describe(play(BoxWorld(0, OPEN), BoxModel(0, OPEN))[1])])
     parts = ("predicts", "nothing can be committed to", "accepted: take", "COMMITS to take", "true, query at step")
     assert [part for part in parts if part not in text] == []
 

@@ -7,13 +7,10 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import solvers
 from envs.search import SearchEnvironment, SearchError, bm25
@@ -35,7 +32,7 @@ from tape.methods.cgdp.view import View
 from tape.protocols.search import UNANSWERABLE, Passage
 from tape.testing.line import Line
 from tape.trace import GeneratedEvent, read_trace
-from tests.profiles import examples
+from tests.tape.conftest import Keep
 from tests.tape.methods.cgdp.policy import (
     PASSAGES,
     QUESTION,
@@ -52,17 +49,14 @@ from tests.tape.methods.cgdp.sweep import AGENTS, play_case, random_case
 TARN = '{"thought": "", "move": "search", "text": "Tarn mayor"}'
 
 
-@examples(150)
-@given(st.integers(0, 2**32))
-def test_no_prompt_above_the_window_and_no_budget_exceeded(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    play_case(random_case(random.Random(seed)), tmp_path_factory.mktemp("search") / "trace.jsonl")
+SEARCHES = int(os.environ.get("TAPE_SOAK_SEARCHES", "20000"))
 
 
-@pytest.mark.soak
-def test_20_000_scripted_searches_with_failing_and_lying_parts(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+@pytest.mark.parametrize("count", [20, pytest.param(SEARCHES, marks=pytest.mark.soak)])
+def test_scripted_searches_with_failing_and_lying_parts_keep_windows_and_budgets(
+    count: int, tmp_path: Path, keep_figures: Keep
 ) -> None:
-    rng, count = random.Random(0), int(os.environ.get("TAPE_SOAK_SEARCHES", "20000"))
+    rng = random.Random(count)
     ends: Counter[str] = Counter()
     longest_of_window = 0.0
     for _ in range(count):
@@ -72,11 +66,8 @@ def test_20_000_scripted_searches_with_failing_and_lying_parts(
         ends[f"{case['agent'].name}: {result.end_state}"] += 1
         longest_of_window = max(longest_of_window, result.measures.get("longest_prompt", 0.0) / case["window"])
     recorded = {"searches": count, "ends": dict(sorted(ends.items())), "longest_prompt_of_window": longest_of_window}
-    for name, value in recorded.items():
-        record_property(name, json.dumps(value))
-    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        report = {"parts": "scripted policy, simulated errors", "above_window": 0, "over_budget": 0, **recorded}
-        (Path(folder) / "searches.json").write_text(json.dumps(report, indent=1) + "\n")
+    parts = {"parts": "scripted policy, simulated errors", "above_window": 0, "over_budget": 0}
+    keep_figures("searches", {**parts, **recorded})
 
 
 @pytest.mark.parametrize("agent", AGENTS)

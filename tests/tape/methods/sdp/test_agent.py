@@ -58,11 +58,11 @@ def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("chain", "verified"), [("walk", False), ("sample", False), ("walk", True)])
+@pytest.mark.parametrize(("chain", "verified"), [("sample", False), ("walk", True)])
 def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
     won = 0
     agent = SdpAgent("bundled:mini", aec=verified, sdp={"chain": chain})
-    for level in load_set("easy")[:2]:
+    for level in load_set("easy")[:1]:
         trace = TraceWriter("sdp")
         result = agent.run(SokobanEnvironment.with_slack(level, 2), trace=trace)
         caps = Caps(3 if chain == "sample" else 1, CAPS.replans, CAPS.steps)

@@ -94,7 +94,7 @@ def everything(env: Any, model: LanguageModel, prefix: Sequence[str], act: str, 
 @pytest.mark.slow
 def test_operators_on_sokoban_do_not_see_the_prefix() -> None:
     opened = open_model("bundled:nano")
-    same([everything(SokobanEnvironment(ROOM), opened, prefix, "R") for prefix in PREFIXES])
+    same([everything(SokobanEnvironment(ROOM), opened, prefix, "R") for prefix in (PREFIXES[0], PREFIXES[-1])])
 
 
 @pytest.mark.slow
@@ -102,7 +102,6 @@ def test_operators_on_alfworld_do_not_see_the_prefix() -> None:
     opened = open_model("bundled:household")
     ways = [
         ("go to countertop 1", "go to cabinet 2", "go to fridge 1"),
-        ("go to cabinet 2", "go to countertop 1", "go to fridge 1"),
         ("go to cabinet 2", "go to countertop 1", "go to cabinet 2", "open fridge 1", "go to fridge 1"),
     ]
     same([everything(PlayedAlfworld(world_of(KITCHEN), 99), opened, way, "open fridge 1") for way in ways])

@@ -36,29 +36,6 @@ def outside(what: Callable[[Path], object], dry: Any = False) -> Tool:
     return touch
 
 
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [
-        (lambda _: socket.create_connection(("127.0.0.1", 9)), "use the network"),
-        (lambda _: subprocess.run([sys.executable, "-c", ""], check=False), "start a program"),
-        (lambda files: (files.parent / "other").write_text("x"), "write .*other"),
-        (lambda files: os.remove(files.parent.parent / "none"), "write .*none"),
-        (lambda files: sqlite3.connect(files.parent / "x.sqlite"), "write .*x.sqlite"),
-    ],
-)
-def test_a_copy_that_touches_the_outside_is_an_error(
-    what: Callable[[Path], object], message: str, tmp_path: Path
-) -> None:
-    def hidden(files: Path) -> None:
-        with contextlib.suppress(OSError):  # whatever a tool makes of it
-            what(files)
-
-    result = run(model([("touch", {})]), [outside(hidden)], Folder(tmp_path))
-    assert result.end_state == "env_error"
-    assert re.search(f"touch: tried on a copy it was about to {message}", result.detail)
-    assert [*tmp_path.iterdir()] == []
-
-
 def process() -> tuple[object, ...]:
     """What all of a process shares, as far as it can be asked for."""
     umask = os.umask(0o77)
@@ -87,6 +64,11 @@ def in_folder(what: Callable[[int], object]) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("what", "message"),
     [
+        (lambda _: socket.create_connection(("127.0.0.1", 9)), "use the network"),
+        (lambda _: subprocess.run([sys.executable, "-c", ""], check=False), "start a program"),
+        (lambda files: (files.parent / "other").write_text("x"), "write .*other"),
+        (lambda files: os.remove(files.parent.parent / "none"), "write .*none"),
+        (lambda files: sqlite3.connect(files.parent / "x.sqlite"), "write .*x.sqlite"),
         (os.chdir, "change the working directory"),
         (in_folder(os.fchdir), "change the working directory"),
         (lambda _: os.environ.update(TAPE_TRIED="1"), "change the environment"),
@@ -109,7 +91,7 @@ def in_folder(what: Callable[[int], object]) -> Callable[[Path], object]:
         (lambda files: sys.path.append(str(files)), "change sys.path"),
     ],
 )
-def test_a_copy_that_changes_the_process_is_an_error_and_changes_nothing(
+def test_a_copy_that_touches_the_outside_is_an_error_and_changes_nothing(
     what: Callable[[Path], object], message: str, tmp_path: Path
 ) -> None:
     def hidden(files: Path) -> None:
@@ -119,7 +101,7 @@ def test_a_copy_that_changes_the_process_is_an_error_and_changes_nothing(
     before = process()
     result = run(model([("touch", {})]), [outside(hidden)], Folder(tmp_path))
     assert result.end_state == "env_error"
-    assert f"touch: tried on a copy it was about to {message}" in result.detail
+    assert re.search(f"touch: tried on a copy it was about to {message}", result.detail)
     assert (process(), [*tmp_path.iterdir()]) == (before, [])
 
 

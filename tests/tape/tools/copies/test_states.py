@@ -135,13 +135,9 @@ def test_differences_say_what_is_where(tmp_path: Path) -> None:
     after = shop.copy()
     sell.function(after.value, "pears")
     assert [*shop.difference(after)] == [
-        "orders: empty list, gone",
-        "seen: empty set, gone",
-        "stock.pears: 3 -> 2",
-        'orders[0][0]: new, "pears"',
-        "orders[0][1]: new, 1",
-        'seen{"pears"}: new, True',
-    ]
+        "orders: empty list, gone", "seen: empty set, gone", "stock.pears: 3 -> 2", 'orders[0][0]: new, "pears"',
+        "orders[0][1]: new, 1", 'seen{"pears"}: new, True',
+    ]  # fmt: skip
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     files = Folder(tmp_path)
     copied = files.copy()
@@ -260,16 +256,10 @@ def twice(value: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (One(1), Other(1)),
-        (Slots(1), Slots(2)),
-        ({"a.b": 1}, {"a": {"b": 1}}),
-        ([1], (1,)),
-        ([1], {0: 1}),
-        (twice([1]), [[1], [1]]),
-        ({1: 2}, {"1": 2}),
-        (True, 1),
+        (One(1), Other(1)), (Slots(1), Slots(2)), ({"a.b": 1}, {"a": {"b": 1}}), ([1], (1,)), ([1], {0: 1}),
+        (twice([1]), [[1], [1]]), ({1: 2}, {"1": 2}), (True, 1),
     ],
-)
+)  # fmt: skip
 def test_what_differs_has_another_key(one: Any, other: Any) -> None:
     assert PythonObject(one).key() != PythonObject(other).key()
     for value in (one, other):
