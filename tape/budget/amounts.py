@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +13,24 @@ from tape.errors import ConfigError
 
 COUNTED = ("calls", "steps")
 """Kinds that count what was begun: they need no proof, and keep what was booked."""
+
+
+_trying: ContextVar[bool] = ContextVar("_trying", default=False)
+
+
+@contextmanager
+def trying() -> Iterator[None]:
+    """Only see whether what is reserved in the block fits: who ends amid it has spent nothing."""
+    token = _trying.set(True)
+    try:
+        yield
+    finally:
+        _trying.reset(token)
+
+
+def is_tried() -> bool:
+    """Whether what is reserved now is only to be seen to fit."""
+    return _trying.get()
 
 
 class Payer(Protocol):

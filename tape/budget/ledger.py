@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TypeVar
 
-from tape.budget.amounts import Account, Broken, Payer, Taken, require_unproven, unknown, without
+from tape.budget.amounts import Account, Broken, Payer, Taken, require_unproven, trying, unknown, without
 from tape.budget.caps import Budget
 from tape.budget.locks import LEDGER, OrderedLock
 from tape.budget.readings import Readings
@@ -135,6 +135,15 @@ class Ledger(Readings):
             self._book_due()
             payer, asked = self._set_aside(worst_case)
         return self._paid_for(worst_case, payer, asked)
+
+    def require(self, worst_case: Resources) -> None:
+        """Refuse what does not fit, as :meth:`reserve` does; nothing stays set aside.
+
+        Args:
+            worst_case: In counts.
+        """
+        with trying():
+            self.release(self.reserve(worst_case))
 
     def _set_aside(self, worst_case: Resources) -> tuple[Payer | None, Resources]:
         """Check and set aside, under the lock; the payer, and what it has to be asked for."""

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tape.budget.accounts import MOST, PART, Labels, accounts_of, concerns, is_part
-from tape.budget.amounts import Payer
+from tape.budget.amounts import Payer, is_tried
 from tape.budget.balances import Balance
 from tape.budget.caps import Budget
 from tape.budget.claims import LEASE, Claim, Claimed, ClaimEnd, Effect, claimed_now
@@ -163,7 +163,8 @@ class StorePayer(Payer):
         if rule is not None and counts and (why := self._breaker.trips(rule, name, arguments)):
             self.store.pause(self.scope, "breaker", why)
         amounts: Mapping[str, int | None] = {kind: worst_case[kind] for kind in worst_case}
-        request = HoldRequest(uuid.uuid4().hex, self.scope, amounts, self.labels, name, self._seconds)
+        seconds = 1 if is_tried() else self._seconds
+        request = HoldRequest(uuid.uuid4().hex, self.scope, amounts, self.labels, name, seconds, free=is_tried())
         return self._held(request, given_up or self._closed, claimed_now())
 
     def _held(self, request: HoldRequest, given_up: threading.Event, effect: Effect | None = None) -> StoreHold:

@@ -152,7 +152,7 @@ class Episode:
         refused: list[tuple[Action, BudgetExceededError]] = []
         for action, worst in self.possible_costs().items():
             try:
-                self.ledger.release(self.ledger.reserve(worst))
+                self.ledger.require(worst)
                 return
             except BudgetExceededError as error:
                 refused.append((action, error))
@@ -224,7 +224,7 @@ class Episode:
         request = replace(request, note=self.notes.get(action, ""))
         if request.reason == "destructive" or request.note in SECOND or self.approver.selects(request):
             # An action that cannot be paid for needs no approval.
-            self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
+            self.ledger.require(self.env.domain.cost(self.state, action))
             changes = await self.dry_run.difference(self.state, [action, *rest])
             request = replace(request, changes=tuple(changes))
             decision, reason = await self.approver.ask(request)

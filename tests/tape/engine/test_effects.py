@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from tape import TapeAgent, tool
-from tape.budget import Claimed, Resources, StorePayer
+from tape.budget import Cap, Claimed, Ledger, Resources, StorePayer
 from tape.budget.claims import ClaimState, Effect, claiming
 from tape.budget.stores.memory import MemoryStore
 from tape.engine.effects import made_before
@@ -109,3 +109,15 @@ def test_a_call_that_was_asked_about_is_paid_by_its_result() -> None:
     assert agent.run("Send it.", payer=StorePayer(store, "org/run"), run="order-1").answer == "four"
     assert [hold.spent["usd"] for hold in store.history() if "usd" in hold.worst and hold.spent.get("usd")] == [40_000]
     assert len(sent) == 1
+
+
+def test_a_worker_that_ends_while_it_looks_what_fits_has_spent_nothing() -> None:
+    """What it held for the question comes back after a second."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    store = MemoryStore(lambda: now)
+    store.set_cap(Cap("org", "usd", 10_000), "anna", "")
+    with patch.object(StorePayer, "release", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        Ledger(payer=StorePayer(store, "org/run")).require(Resources.of(usd="0.01"))
+    assert store.read("org")[0].left == 0
+    now += timedelta(seconds=1)
+    assert store.read("org")[0].left == 10_000
