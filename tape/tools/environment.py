@@ -265,10 +265,8 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
             self._state = self._state.with_failure(call, note, hint, late=made.late)
         self._contexts.came(item, asked, failed=failure is not None)
         self._state = replace(self._state, data=self._data())
-        if known is not None and "used" in known:
-            used = Resources(known["used"])
-        elif known is not None and ("result" not in known or "lost" in known):
-            used = item.worst
+        if known is not None and ("used" in known or "lost" in known or "result" not in known):
+            used = Resources(known["used"]) if "used" in known else item.worst
         else:  # where somebody was asked what came of the call, its result says what it used
             used = self._used(item, counted, made, asked, failed=failure is not None or known is not None)
         self._outcome = {"result": made.written, "failure": made.failure, "traceback": trace, "used": dict(used)}
