@@ -112,15 +112,16 @@ def dbos(job: Job) -> int:
             return f"{text}: {send(job, kind, to, f'{DBOS.workflow_id}/{DBOS.step_id}')}"
 
         function.__name__ = function.__qualname__ = kind
-        return DBOS.step(name=kind)(function)
+        step: Callable[..., str] = DBOS.step(name=kind)(function)
+        return step
 
     tools = [of_kind(kind) for kind in KINDS]
     agent = Agent(FunctionModel(model), name="sender", tools=tools, capabilities=[DBOSDurability()])
 
-    @DBOS.workflow(name="run")
-    def workflow(task: str) -> str:
+    def play(task: str) -> str:
         return str(agent.run_sync(task).output)
 
+    workflow: Callable[[str], str] = DBOS.workflow(name="run")(play)
     DBOS.launch()
     with SetWorkflowID(job.run):
         workflow("Send all.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from experiments.effects.simulate import RUN, GaveUpError, Planned, Schedule, Worker
+from experiments.effects.schedule import RUN, GaveUpError, Planned, Schedule, Worker
 from tape import TapeAgent, tool
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Happened, Tool, ToolContext
 
 PRICE = "0.0001"
-"""Of each call, the worst case of :mod:`experiments.effects.simulate` in US dollars."""
+"""Of each call, the worst case of :mod:`experiments.effects.schedule` in US dollars."""
 
 
 class WholeWorker(Worker):

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from experiments.effects.simulate import Schedule, played
+from experiments.effects.schedule import Schedule
+from experiments.effects.simulate import played
 from experiments.effects.whole import WholeSchedule
 
 LONG = [range(first, first + 5000) for first in range(1000, 101_000, 5000)]
