@@ -23,7 +23,7 @@ from tape.budget.accounts import Labels
 from tape.budget.amounts import Broken, Limit, Payer, unknown
 from tape.budget.balances import Balance, Cap
 from tape.budget.caps import Budget, BudgetLike
-from tape.budget.claims import Claim, Claimed, ClaimRecord
+from tape.budget.claims import Claimed, ClaimRecord, ClaimRequest
 from tape.budget.contract import Ended, Held, HoldRequest, LedgerStore, Refused
 from tape.budget.ledger import Earmark, Ledger
 from tape.budget.payer import StorePayer
@@ -64,8 +64,8 @@ __all__ = [
     "Budget",
     "BudgetLike",
     "Cap",
-    "Claim",
     "ClaimRecord",
+    "ClaimRequest",
     "Claimed",
     "Earmark",
     "Ended",

@@ -35,7 +35,7 @@ ClaimEnd = Literal["done", "failed", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimRequest:
     """A claim that is asked for.
 
     Attributes:
@@ -130,11 +130,11 @@ class Effect:
 
     Attributes:
         key: Names the effect.
-        again: See :class:`Claim`.
+        again: See :class:`ClaimRequest`.
         lease: The least one, in seconds; the payer's own may be longer.
         claimed: How the claim stands, once the store was asked; None where nobody keeps claims.
         end: How the call has ended, and what came of it; None as long as that is not known.
-        worker: See :class:`Claim`.
+        worker: See :class:`ClaimRequest`.
     """
 
     key: str

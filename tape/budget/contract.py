@@ -36,7 +36,7 @@ from tape.budget.accounts import (
     require_text,
 )
 from tape.budget.balances import Balance, Cap
-from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord
+from tape.budget.claims import Claimed, ClaimEnd, ClaimRecord, ClaimRequest
 from tape.budget.periods import TOTAL, Period
 from tape.budget.resources import in_units
 from tape.budget.rules import Pause, Paused, Rule, Wanted, Warned, deliver
@@ -255,8 +255,8 @@ class LedgerStore(ABC):
         """
 
     @abstractmethod
-    def claim(self, request: HoldRequest, claim: Claim) -> Claimed | Refused | Paused:
-        """Claim an effect and set its worst case aside, both or neither (:mod:`tape.budget.claims`).
+    def claim(self, request: HoldRequest, claim: ClaimRequest) -> Claimed | Refused | Paused:
+        """ClaimRequest an effect and set its worst case aside, both or neither (:mod:`tape.budget.claims`).
 
         Nothing is set aside where the effect is done or unknown, or another worker is at it; what one has set aside
         whose lease is over stays set aside for who takes it.

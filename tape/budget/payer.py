@@ -17,7 +17,7 @@ from tape.budget.accounts import MOST, PART, Labels, accounts_of, concerns, is_p
 from tape.budget.amounts import Payer, is_tried
 from tape.budget.balances import Balance
 from tape.budget.caps import Budget
-from tape.budget.claims import LEASE, Claim, Claimed, ClaimEnd, Effect, claimed_now
+from tape.budget.claims import LEASE, Claimed, ClaimEnd, ClaimRequest, Effect, claimed_now
 from tape.budget.contract import Held, HoldRequest, LedgerStore, Refused
 from tape.budget.locks import CLIENT
 from tape.budget.resources import Resources, in_units
@@ -127,7 +127,7 @@ class StorePayer(Payer):
         self.store, self.scope, self.labels = store, scope, dict(labels or {})
         self._seconds, self._patient, self._lease = seconds, patient, lease
         self._due: deque[_End] = deque()
-        self._undo: deque[tuple[HoldRequest, Claim | None]] = deque()
+        self._undo: deque[tuple[HoldRequest, ClaimRequest | None]] = deque()
         """Requests that may be held, though they were not answered."""
         self._rule: tuple[float, Rule | None] | None = None
         self._breaker = _Breaker()
@@ -172,7 +172,7 @@ class StorePayer(Payer):
         begun, pause = time.monotonic(), PAUSE
         claim = None
         if effect is not None:
-            claim = Claim(effect.key, effect.worker, max(effect.lease, self._lease), effect.again)
+            claim = ClaimRequest(effect.key, effect.worker, max(effect.lease, self._lease), effect.again)
         while True:
             try:
                 held = self.store.reserve(request) if claim is None else self.store.claim(request, claim)

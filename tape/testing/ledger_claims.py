@@ -6,21 +6,21 @@ from datetime import timedelta
 
 import pytest
 
-from tape.budget import Claim, Claimed, HoldRequest, LedgerError, LedgerStore, Paused, Refused
+from tape.budget import Claimed, ClaimRequest, HoldRequest, LedgerError, LedgerStore, Paused, Refused
 from tape.errors import ConfigError
 from tape.testing.ledger_parts import BEGIN, PartConformance, request
 
 
-def asked(worker: str, *, again: bool = False, key: str = "k") -> Claim:
+def asked(worker: str, *, again: bool = False, key: str = "k") -> ClaimRequest:
     """A claim for a minute."""
-    return Claim(key, worker, 60, again)
+    return ClaimRequest(key, worker, 60, again)
 
 
 class ClaimConformance(PartConformance):
     """The part of the suite of stores that is about claims."""
 
     def claim(self, store: LedgerStore, worker: str, id: str, *, again: bool = False) -> Claimed | Refused | Paused:
-        """Claim the effect ``k`` for 10 micro-dollars."""
+        """ClaimRequest the effect ``k`` for 10 micro-dollars."""
         return store.claim(request(id), asked(worker, again=again))
 
     def state(self, store: LedgerStore, worker: str, id: str, *, again: bool = False) -> str:
@@ -159,7 +159,7 @@ class ClaimConformance(PartConformance):
         with pytest.raises(LedgerError, match="without this claim"):
             store.claim(request("3"), asked("a", key="new"))
         with pytest.raises(ConfigError):
-            Claim("k", "a", 0)
+            ClaimRequest("k", "a", 0)
         with pytest.raises(ConfigError):
             store.finish("k", 1, "done", {}, "ä")
         with pytest.raises(LedgerError, match="is claimed"):

@@ -31,7 +31,7 @@ from tape.tools.copies.base import CopyableState, States, states_of
 from tape.tools.copies.dry_run import DryRun
 from tape.tools.domain import LONGEST_PLAN, ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
-from tape.tools.happened import Effects, made_before
+from tape.tools.happened import CallEffects, made_before
 from tape.tools.history import History, turn_of
 from tape.tools.options import PromptFormats, ToolEnvironmentOptions
 from tape.tools.prompts.common import UNREAD, ToolFormat
@@ -128,7 +128,7 @@ class ToolEnvironment(Environment[AnswerT], AnswersAtLimit, Copies, Generic[Answ
         self._prompt_formats = prompt_formats or {"chat": ProgramFormat}
         self._rules = AnswerRules(asked, judge, answer_check, answer_tries)
         self._contexts = Contexts(deps)
-        self._effects = Effects(self.domain, self.toolbox, self._contexts)
+        self._effects = CallEffects(self.domain, self.toolbox, self._contexts)
         require_deps(self.toolbox.all(), deps)
         self.names_effects = any(item.context for item in self.toolbox.all())
         self._state, self._seed = ToolState(), 0

@@ -56,7 +56,7 @@ class Happened:
     result: Any = None
 
 
-class Effects:
+class CallEffects:
     """What calls of tools do for good, as it is claimed.
 
     Args:

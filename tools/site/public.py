@@ -91,8 +91,8 @@ PUBLIC: Mapping[str, Page] = {
         _of("tape", "tool Tool ToolEnvironment mcp_tools")
         | _of(
             "tape.tools",
-            "Toolbox ToolContext Happened FreeText Answer Fixed PerUnit Uniform Likely learned ToolError ToolFailedError"
-            " ToolWarning",
+            "Toolbox ToolContext Happened FreeText Answer Fixed PerUnit Uniform Likely learned ToolError"
+            " ToolFailedError ToolWarning",
         )
         | _of("tape.tools.copies", "CopyableState SQLite Folder PythonObject CopyError")
         | _of(

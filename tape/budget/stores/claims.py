@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, ClaimState
+from tape.budget.claims import Claimed, ClaimEnd, ClaimRecord, ClaimRequest, ClaimState
 from tape.budget.contract import HoldRequest, Note, Refused, State
 from tape.budget.rules import LedgerError, Paused
 from tape.budget.stores.books import Books
@@ -36,7 +36,7 @@ class ClaimBooks(Books):
         self.claimed: dict[str, OpenClaim] = {}
         """By the key of the effect."""
 
-    def claim(self, request: HoldRequest, claim: Claim, at: datetime) -> Claimed | Refused | Paused | Record:
+    def claim(self, request: HoldRequest, claim: ClaimRequest, at: datetime) -> Claimed | Refused | Paused | Record:
         """An answer where nothing is to be done, else what is to be written down.
 
         Raises:

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 
 from tape.budget.accounts import Amounts, Labels, require_account, require_amounts, require_by_hand, require_id
 from tape.budget.balances import Balance, Cap
-from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, require_outcome
+from tape.budget.claims import Claimed, ClaimEnd, ClaimRecord, ClaimRequest, require_outcome
 from tape.budget.contract import Ended, Held, HoldRecord, HoldRequest, LedgerStore, Note, Refused, State
 from tape.budget.locks import CLIENT, OrderedLock
 from tape.budget.periods import Period
@@ -122,7 +122,7 @@ class BookStore(LedgerStore):
             log_late(id, hold.request.scope, before, hold.spent, any(hold.owed.values()))
         return Ended(id, hold.state, dict(hold.spent))
 
-    def claim(self, request: HoldRequest, claim: Claim) -> Claimed | Refused | Paused:
+    def claim(self, request: HoldRequest, claim: ClaimRequest) -> Claimed | Refused | Paused:
         """See :class:`LedgerStore`."""
         with self.alone() as at:
             decided = self._books.claim(request, claim, at)

@@ -20,7 +20,7 @@ from tape.budget.accounts import (
     require_id,
 )
 from tape.budget.balances import Balance, Cap
-from tape.budget.claims import Claim, Claimed, ClaimEnd, ClaimRecord, require_outcome
+from tape.budget.claims import Claimed, ClaimEnd, ClaimRecord, ClaimRequest, require_outcome
 from tape.budget.contract import Ended, Held, HoldRecord, HoldRequest, LedgerStore, Note, Refused, State
 from tape.budget.periods import Period
 from tape.budget.resources import in_units
@@ -139,7 +139,7 @@ class PostgresStore(LedgerStore):
         assert min(ended.spent.values(), default=0) >= 0, ended
         return ended
 
-    def claim(self, request: HoldRequest, claim: Claim) -> Claimed | Refused | Paused:
+    def claim(self, request: HoldRequest, claim: ClaimRequest) -> Claimed | Refused | Paused:
         """See :class:`LedgerStore`."""
         answer = self._batches.ask(
             do="claim", effect=claim.key, worker=claim.worker, lease=claim.lease, again=claim.again,
