@@ -24,7 +24,7 @@ BATCH = 250
 def played(seeds: Sequence[int], make: Callable[[int], Schedule] = Schedule) -> Counter[str]:
     """Play schedules; what became of them together."""
     total = Counter[str]()
-    logging.getLogger("tape.budget").setLevel(logging.ERROR)
+    logging.getLogger("tape").setLevel(logging.ERROR)
     for seed in seeds:
         try:
             total += make(seed).play()
