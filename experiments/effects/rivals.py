@@ -96,8 +96,9 @@ def dbos(job: Job) -> int:
     rng = random.Random(job.seed)
     DBOS(
         config={
-            "name": "rivals", "system_database_url": job.store, "executor_id": job.run,
-            "application_version": "1", "log_level": "CRITICAL",
+            "name": "rivals", "system_database_url": job.store, "executor_id": job.run, "log_level": "CRITICAL",
+            # A worker takes up any workflow of its version; those of other runs have workers of their own.
+            "application_version": job.run,
         }
     )  # fmt: skip
 
@@ -118,13 +119,14 @@ def dbos(job: Job) -> int:
     tools = [of_kind(kind) for kind in KINDS]
     agent = Agent(FunctionModel(model), name="sender", tools=tools, capabilities=[DBOSDurability()])
 
-    def play(task: str) -> str:
+    def play(task: str, run: str) -> str:
+        assert run == job.run, "no worker plays the run of another one"
         return str(agent.run_sync(task).output)
 
-    workflow: Callable[[str], str] = DBOS.workflow(name="run")(play)
+    workflow: Callable[[str, str], str] = DBOS.workflow(name="run")(play)
     DBOS.launch()
     with SetWorkflowID(job.run):
-        workflow("Send all.")
+        workflow("Send all.", job.run)
     DBOS.destroy()
     return DONE
 
