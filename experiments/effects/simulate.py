@@ -24,7 +24,6 @@ BATCH = 250
 def played(seeds: Sequence[int], make: Callable[[int], Schedule] = Schedule) -> Counter[str]:
     """Play schedules; what became of them together."""
     total = Counter[str]()
-    logging.getLogger("tape").setLevel(logging.ERROR)
     for seed in seeds:
         try:
             total += make(seed).play()
@@ -47,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     make = WholeSchedule if args.agents else Schedule
     seeds = range(args.seed, args.seed + args.schedules)
     batches = [seeds[first : first + BATCH] for first in range(0, len(seeds), BATCH)]
-    with ProcessPoolExecutor(args.jobs) as pool:
+    with ProcessPoolExecutor(args.jobs, initializer=logging.disable) as pool:
         total = sum(pool.map(partial(played, make=make), batches), Counter[str]())
     shares = {f"share spent{when}": total[f"spent{when}"] / (total[f"booked{when}"] or 1) for when in (" before", "")}
     tell({**dict(sorted(total.items())), **shares}, args.out)

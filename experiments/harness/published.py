@@ -57,6 +57,13 @@ KEPT: Mapping[str, str] = {
     "gsm_hard_ablations.json": "the same without parts of the agent, problem by problem, measured once",
     "own_tools_ablations.json": "the shop without parts of the agent, question by question, measured once",
     "own_tools.json": "answers of a real model to questions over tools, question by question, measured once",
+    "effects/schedules.json": "counts of simulated schedules of workers; a seed plays each again",
+    "effects/schedules_agents.json": "the same with whole agents",
+    "effects/killed_file.json": "what came of runs whose workers were killed, on a file, counted once",
+    "effects/killed_postgresql.json": "the same on PostgreSQL, counted once",
+    "effects/killed_langgraph.json": "the same of LangGraph, counted once",
+    "effects/killed_dbos.json": "the same of pydantic-ai under DBOS, counted once",
+    "effects/dbos_kills.json": "the same of our agents under DBOS, counted once",
     anchors.FILE: "the chain of anchors; it says what was published, and when",
     "recorded.json": "figures of programmes that are gone or measured by hand, with date and commit",
 }

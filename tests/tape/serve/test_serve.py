@@ -73,7 +73,7 @@ async def served(folder: Path, **options: Any) -> AsyncIterator[Server]:
         yield server
     finally:
         shop.gate.set()
-        await server.runs.stop(5)
+        await server.runs.stop(0.1)
         server.store.close()
 
 
