@@ -28,6 +28,9 @@ TRIES, WORKERS = 4, 8
 """Tries of a call by one worker, and workers until the faults end."""
 
 
+# Of these tools the declarations alone are real: the simulated network makes their calls, so no body is ever run.
+
+
 @tool(key=("to",), usd="0.01")
 def plain(to: str, text: str) -> str:
     """Send something to a receiver that knows no keys."""

@@ -17,8 +17,8 @@ pytest.importorskip("uvicorn")
 
 from tape.serve.deps import Deps
 from tests.tape.serve import shop
+from tests.tape.serve.serving import ANN, BOSS, Server, chat, played, served
 from tests.tape.serve.test_page import listening
-from tests.tape.serve.test_serve import ANN, BOSS, Server, chat, played, served
 
 SECRET = "planted-secret-in-deps"
 

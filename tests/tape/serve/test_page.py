@@ -16,7 +16,7 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 
 from tests.tape.serve import shop  # noqa: E402
-from tests.tape.serve.test_serve import ANN, BOSS, Server, played, served  # noqa: E402
+from tests.tape.serve.serving import ANN, BOSS, Server, played, served  # noqa: E402
 from tests.tape.show.browser import LAPTOP, PHONE, chromium, missing  # noqa: E402
 
 

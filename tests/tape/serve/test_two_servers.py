@@ -18,7 +18,7 @@ pytest.importorskip("psycopg")
 from tape.budget import StorePayer
 from tape.serve import runs, tables
 from tests.tape.serve import shop
-from tests.tape.serve.test_serve import BOSS, Server, served
+from tests.tape.serve.serving import BOSS, Server, served
 
 Play = Callable[[Server, Server], Awaitable[None]]
 
