@@ -80,7 +80,7 @@ class AgentDojoEnvironment(ToolEnvironment):
         functions = {item["name"]: list(item["parameters"].get("properties", {})) for item in self._suite["tools"]}
         reads = [name for name in functions if use_of(name) == "read"]
         name = f"{self._case.suite}/{self._case.user}"
-        return KnownRequest(name, self._calls, [], functions, reads, self._world.output() or "done")
+        return KnownRequest(name, self._calls, functions, reads, self._world.output() or "done")
 
     def reset(self, seed: int) -> Observation:
         """Begin the task again."""

@@ -35,7 +35,8 @@ from tape.tools.errors import InvalidCallError
 from tape.tools.role_cases import python_text
 
 _TASK = re.compile(
-    r"^Task: (.*?)\n(?:End with answer\(|\nThese calls were planned:|\nThe calls were made on a copy)", re.S | re.M
+    r"^Task: ((?:(?!^Task: ).)*?)\n(?:End with answer\(|\nThese calls were planned:|\nThe calls were made on a copy)",
+    re.S | re.M,
 )
 _MADE = re.compile(r"^(?:#\d+ = |r\d+ = (?=.+  # -> ))(.+)$", re.M)
 _FAILED = re.compile(r"^This line failed:\n(?:r\d+ = )?(.+)$", re.M)
@@ -47,7 +48,6 @@ class KnownRequest(NamedTuple):
     Attributes:
         name: Its conversation and number.
         gold: Its gold calls.
-        before: Those of the requests before it.
         functions: The functions of its APIs that may be called, and their parameters.
         reads: Those that change nothing.
         answer: What is to be answered in the end.
@@ -55,7 +55,6 @@ class KnownRequest(NamedTuple):
 
     name: str
     gold: Sequence[ApiCall]
-    before: Sequence[ApiCall]
     functions: Mapping[str, Sequence[str]]
     reads: Collection[str]
     answer: str = "done"
@@ -110,8 +109,7 @@ class _Prompt:
         return self._not_made(self.turn.gold)
 
     def _not_made(self, calls: Sequence[ApiCall]) -> list[ApiCall]:
-        made = self.made - Counter(map(written, self.turn.before))
-        api_calls = []
+        made, api_calls = self.made.copy(), []
         for call in calls:
             if made[written(call)] > 0:
                 made[written(call)] -= 1
@@ -151,10 +149,9 @@ class _Prompt:
 
     def judged(self) -> bool:
         """Whether what is planned does what is asked, by the gold calls; wrong at the rate of verdicts."""
-        made = self.made - Counter(map(written, self.turn.before))
         gold = Counter(map(written, self.turn.gold))
-        more = (text for text in (made - gold) if parse(text).kind not in self.turn.reads)
-        right = not gold - made and not any(more)
+        more = (text for text in (self.made - gold) if parse(text).kind not in self.turn.reads)
+        right = not gold - self.made and not any(more)
         return right != (random.Random(f"{self.rates.seed} {self.own} verdict").random() < self.rates.verdicts)
 
 

@@ -15,21 +15,23 @@ from envs.bfcl.functions import DESTRUCTIVE, READ, parameters_of, tools_of
 from envs.bfcl.source import LONG, BfclSource, Conversation
 from tape.protocols import Observation
 from tape.protocols.prompt_format import PromptFormat
+from tape.tools.briefing import NO_BRIEFING
 from tape.tools.calls import Call, from_mapping
 from tape.tools.copies import CopyableState, PythonObject
 from tape.tools.environment import ToolEnvironment
 from tape.tools.prompts.programs import ProgramFormat
 from tape.tools.toolbox import Toolbox
 
-MORE = "More tools are there now. Can it be done with them?"
-"""What the user says in a turn in which functions are added."""
+MORE = "More tools are there now. Can it be done with them? It was: "
+"""What the user says in a turn in which functions are added, before the request that could not be met."""
+CHARACTERS = 4
+"""Of a token, about; the history of a conversation is cut by it."""
 
 
 def text_of(conversation: Conversation, turn: int) -> str:
-    """The request of a turn, after those before it, as the task of an agent."""
-    said = [request or MORE for request in conversation.requests[: turn + 1]]
-    before = "".join(f"\n- {request}" for request in said[:-1])
-    return said[-1] + (f"\n\nDone before, at the user's earlier requests:{before}" if before else "")
+    """The request of a turn."""
+    requests = conversation.requests
+    return requests[turn] or MORE + requests[turn - 1]
 
 
 class BfclEnvironment(ToolEnvironment):
@@ -54,7 +56,7 @@ class BfclEnvironment(ToolEnvironment):
         )
         self._checked = CheckedConversation(gold)
         self._number = PythonObject([0])
-        self._wrong = 0
+        self._wrong = self._right = 0
         return {"apis": self._world, "turn": self._number}
 
     def _tools(self) -> Toolbox:
@@ -68,8 +70,7 @@ class BfclEnvironment(ToolEnvironment):
         conversation = self._conversation
         there = {name: takes for name, takes in parameters.items() if name not in conversation.excluded}
         for turn, gold in enumerate(self._gold):
-            before = [call for earlier in self._gold[:turn] for call in earlier]
-            yield text_of(conversation, turn), KnownRequest(f"{conversation.id} {turn}", gold, before, there, READ)
+            yield text_of(conversation, turn), KnownRequest(f"{conversation.id} {turn}", gold, there, READ)
 
     def _text(self) -> str:
         return text_of(self._conversation, self.turn)
@@ -84,7 +85,8 @@ class BfclEnvironment(ToolEnvironment):
     def reset(self, seed: int) -> Observation:
         """Begin the conversation again."""
         if self.turn or self._world.results:
-            self.turn = self.domain.since = 0
+            self.turn = self.domain.since = self.domain.calls_before = 0
+            self.domain.briefing = NO_BRIEFING
             assert self._states is not None
             self._states.begin_again(self._worlds())
             self._renew()
@@ -102,15 +104,18 @@ class BfclEnvironment(ToolEnvironment):
         await super()._take(call)
         self._wrong += self._wrong_now()
         self._checked.turn(self._world, self._world.take_results(), self._gold[self.turn])
+        self._right += not self._checked.failure
         if self.turn + 1 == len(self._conversation.requests):
             return
+        domain = self.domain
+        domain.briefing = domain.briefing.going_on(self.history(""), lambda text: len(text) // CHARACTERS)
         self.turn += 1
         self._number.value[0] = self.turn
         if self._states is not None:
             self._states.changed({"turn": "write"}, "the user")
-        self.domain.since = len(self._state.got)
+        domain.since, domain.calls_before = len(self._state.got), len(domain.made(self._state))
         self._renew()
-        self._state = replace(self._state, answer=None, note=f"The user says: {self._text()}", data=self._data())
+        self._state = replace(self._state, answer=None, note="", data=self._data())
         self.answered = None
 
     def _wrong_now(self) -> int:
@@ -121,9 +126,10 @@ class BfclEnvironment(ToolEnvironment):
         return (made - Counter(from_mapping(call.name, call.arguments).text for call in self._gold[self.turn])).total()
 
     def measures(self) -> dict[str, float]:
-        """How many calls were made that cannot be taken back and were wrong."""
+        """Turns that were right, all before the first wrong one, and wrong calls that cannot be taken back."""
         over = self.ended() or self.turn >= len(self._gold)
-        return {"wrong_irreversible": float(self._wrong + (0 if over else self._wrong_now()))}
+        wrong = float(self._wrong + (0 if over else self._wrong_now()))
+        return {"turns_right": float(self._right), "wrong_irreversible": wrong}
 
     @property
     def failure(self) -> str:

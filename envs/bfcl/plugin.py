@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -44,13 +45,13 @@ class BfclPlugin(EnvironmentPlugin):
     """Requests over several turns, done by calls of APIs that share a state."""
 
     name = "bfcl"
-    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "2"})
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "3"})
     model = "smollm2"
     built_on = ("tape.tools",)
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--data``, ``--kind``, ``--part`` and ``--tightness``."""
+        """``--data``, ``--kind``, ``--part``, ``--tightness`` and ``--sample``."""
         parser.add_argument("--data", type=str, help=f"the folder of the unpacked wheel of bfcl-eval {VERSION}")
         parser.add_argument("--kind", choices=KINDS, default=KINDS[0], help="the kind of conversations (default: base)")
         parser.add_argument(
@@ -62,6 +63,7 @@ class BfclPlugin(EnvironmentPlugin):
         parser.add_argument(
             "--tightness", choices=TIGHTNESSES, default="none", help="caps made from the gold calls (default: none)"
         )
+        parser.add_argument("--sample", type=int, help="so many of them, drawn by a fixed seed (default: all)")
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """One task per conversation."""
@@ -77,6 +79,11 @@ class BfclPlugin(EnvironmentPlugin):
             conversations = conversations[:DEVELOPMENT] if part == "dev" else conversations[DEVELOPMENT:]
         elif part == "dev":
             raise ConfigError(f"all conversations of the kind {kind} are for evaluation; give --part test")
+        if (count := options.get("sample")) is not None:
+            if not 1 <= count <= len(conversations):
+                raise ConfigError(f"--sample is from 1 to the {len(conversations)} conversations, not {count}")
+            drawn = random.Random(0).sample(range(len(conversations)), count)
+            conversations = [conversations[number] for number in sorted(drawn)]
         return [self._task(wheel, conversation, part, tightness) for conversation in conversations]
 
     @staticmethod

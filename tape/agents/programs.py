@@ -12,7 +12,6 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from solvers import PathSolution, Status
 from tape.agents.program_effects import REFUSED, EffectNotes, Possible
@@ -30,7 +29,6 @@ from tape.errors import BudgetExceededError
 from tape.lm.base import Request
 from tape.plan.agreement import FEWEST, MOST, Agreement
 from tape.plan.program import Program
-from tape.plan.prompt import Done
 from tape.plan.reader import read
 from tape.plan.record import NOTHING, CallRecord, FollowedProgram, MadeCall
 from tape.plan.unfold import PendingCall
@@ -206,14 +204,9 @@ class ProgramPlanner:
         task = self._episode.env.domain.task_text()
         if task == self._asked.task:
             return
-        made = len(self._domain.made(self._episode.state))
-        lines: tuple[Done, ...] = ()
-        names: dict[str, Any] = {}
-        if runs := self._runs():
-            run = Agreement(runs).leader() or furthest(runs)
-            carried, names = self._asked.carried(run, self._words)
-            lines = tuple(line for line in carried if not line.failure)
-        self._asked = ProgramRequest(lines, names, made, task=task, turn=made)
+        calls = self._domain.made(self._episode.state)
+        names = {f"r{number}": call.value for number, call in enumerate(calls, 1) if not call.failure}
+        self._asked = ProgramRequest((), names, len(calls), task=task, turn=len(calls))
         self._open = self._idle = self._since = 0
         self._dead.clear()
         self._notes.begin()

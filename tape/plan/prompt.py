@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import Message
-from tape.plan.shown import LONGEST_RESULT, answer_stub, comment, literal, stub, stubs
+from tape.plan.shown import LONGEST_RESULT, answer_stub, comment, further_stubs, literal, stub, stubs
 from tape.plan.values import NO_LIST
 from tape.plan.vocabulary import Vocabulary
 
@@ -143,6 +143,7 @@ def ask_program(
     longest: int = LONGEST_RESULT,
     instructions: str = "",
     earlier: str = "",
+    first: str = "",
 ) -> tuple[Message, ...]:
     """Ask for a program, or for the rest of one.
 
@@ -156,6 +157,7 @@ def ask_program(
         longest: Characters of a result that are shown.
         instructions: What the one who asks says about how to work; it follows the rules.
         earlier: The turns before of a conversation.
+        first: The task that it began with.
 
     Returns:
         The messages: one of the system, the examples, and one of the user.
@@ -164,7 +166,10 @@ def ask_program(
     for question, program in examples or (EXAMPLES if words.answer else UNTYPED):
         shown += [Message("user", question), Message("assistant", program)]
     asked = f"Task: {task}\nEnd with {answer_stub(words)}"
-    parts = [stubs(words, task), earlier, asked] if earlier else [f"{stubs(words, task)}\n{asked}"]
+    parts = [f"{stubs(words, task)}\n{asked}"]
+    if earlier:
+        further = further_stubs(words, task, first)
+        parts = [stubs(words, first), earlier, f"{further}\n{asked}" if further else asked]
     worked = [step for step in done if not step.failure]
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))

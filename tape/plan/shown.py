@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tape.plan.vocabulary import ANSWER, Parameter, ToolSignature, Vocabulary
@@ -78,6 +78,8 @@ logger = logging.getLogger("tape.plan")
 
 MOST_CHARACTERS = 6_000
 """Of all stubs, some 1,500 tokens; of a toolbox with more, some are shown."""
+MOST_FURTHER = 1_500
+"""Of those that a later task of a conversation adds."""
 MOST_NAMES = 2_000
 """Characters of the names of the others."""
 LONGEST_DESCRIPTION = 300
@@ -123,18 +125,40 @@ def stubs(words: Vocabulary, task: str = "") -> str:
     rest is read as well.
     """
     by_operator = {name: symbol for symbol, name in words.operators.items()}
-    shown = {name: stub(signature) for name, signature in words.tools.items() if name not in by_operator}
-    operators = _operators(words, by_operator)
-    if sum(map(len, shown.values())) <= MOST_CHARACTERS:
-        return "\n".join([*operators, *shown.values()])
-    room, kept = MOST_CHARACTERS, set[str]()
+    operators, shown = _operators(words, by_operator), _written_out(words)
+    kept = {*_kept(words, shown, task, MOST_CHARACTERS)}
+    lines = [*operators, *(text for name, text in shown.items() if name in kept)]
+    rest = cut(", ".join(name for name in shown if name not in kept), MOST_NAMES)
+    return "\n".join([*lines, *([f"# There are also: {rest}"] if rest else [])])
+
+
+def further_stubs(words: Vocabulary, task: str, first: str) -> str:
+    """The tools that a later task of a conversation speaks of, and that ``stubs(words, first)`` does not show.
+
+    What was shown for the first task stays as it is, so that servers find the beginning of the prompt in their caches.
+    """
+    shown = _written_out(words)
+    before = {*_kept(words, shown, first, MOST_CHARACTERS)}
+    rest = {name: text for name, text in shown.items() if name not in before}
+    kept = {*_kept(words, rest, task, MOST_FURTHER)}
+    return "\n".join(text for name, text in rest.items() if name in kept)
+
+
+def _written_out(words: Vocabulary) -> dict[str, str]:
+    """The stubs of the tools that no operator calls."""
+    return {name: stub(signature) for name, signature in words.tools.items() if name not in words.operators.values()}
+
+
+def _kept(words: Vocabulary, shown: Mapping[str, str], task: str, room: int) -> Iterator[str]:
+    """The names of the stubs that are shown: all where they fit, else those that the task speaks of."""
+    if sum(map(len, shown.values())) <= room:
+        yield from shown
+        return
     for name in _ranked([words.tools[name] for name in shown], task):
         room -= len(shown[name])
         if room < 0:
-            break
-        kept.add(name)
-    rest = cut(", ".join(name for name in shown if name not in kept), MOST_NAMES)
-    return "\n".join([*operators, *(text for name, text in shown.items() if name in kept), f"# There are also: {rest}"])
+            return
+        yield name
 
 
 def _operators(words: Vocabulary, by_operator: Mapping[str, str]) -> list[str]:

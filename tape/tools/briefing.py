@@ -48,13 +48,21 @@ class Briefing:
         """
         if given is None:
             return self
-        history = History.read(given, tools)
-        return Briefing(self.instructions, self.examples, history, history.shown(count, most))
+        return self.going_on(History.read(given, tools), count, most)
+
+    def going_on(self, history: History, count: Callable[[str], int], most: int = HISTORY_TOKENS) -> Briefing:
+        """The same after a history that is known to be whole."""
+        return replace(self, history=history, earlier=history.shown(count, most))
 
     @property
     def turns(self) -> tuple[HistoryTurn, ...]:
         """The turns before."""
         return () if self.history is None else self.history.turns
+
+    @property
+    def first(self) -> str:
+        """The task that the conversation began with; empty at its beginning."""
+        return self.turns[0].task if self.turns else ""
 
     def made_with(self) -> dict[str, Any]:
         """What of it an episode has to be resumed with; only what there is."""

@@ -58,6 +58,8 @@ class ToolDomain(Domain, Outcomes, Programs):
         self._again: set[Action] = set()
         self.since = 0
         """So many results are from before something outside has changed, such as what a user asks for."""
+        self.calls_before = 0
+        """So many calls, those that failed too, are from before then."""
         self.longest_plan: int = longest_plan
         self.answer, self.briefing = answer, briefing
         self._made_of: tuple[ToolState, list[MadeCall]] | None = None

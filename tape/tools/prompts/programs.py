@@ -91,7 +91,7 @@ class ProgramFormat(ToolFormat):
     ) -> tuple[Message, ...]:
         left = ", ".join(in_units(kind, count) for kind, count in remaining.items() if kind not in OF_THE_MODEL)
         task, briefing = self._domain.task, self._domain.briefing
-        told = {"instructions": briefing.instructions, "earlier": briefing.earlier}
+        told = {"instructions": briefing.instructions, "earlier": briefing.earlier, "first": briefing.first}
         examples = self._examples or briefing.examples
         return ask_program(task, words, done, left=left, last=last, examples=examples, longest=self._longest, **told)
 
@@ -101,9 +101,9 @@ class ProgramFormat(ToolFormat):
         return Request(self._prompt(words, self.done(as_state(state)), remaining), PROGRAM_TOKENS, role="plan")
 
     def done(self, state: ToolState) -> list[Done]:
-        """What was called so far, as lines of a program, with what came of it."""
-        lines = []
-        for number, (made, came, why, hint) in enumerate(self._history(state), 1):
+        """What was called so far for the task, as lines of a program, with what came of it."""
+        lines, before = [], self._domain.calls_before
+        for number, (made, came, why, hint) in enumerate(self._history(state)[before:], before + 1):
             values = made.values(state.values()) if self._can_be_given(made, state) else {}
             arguments = ", ".join(f"{name}={literal(value)}" for name, value in values.items())
             name = self._name.get((made.kind, made.variant), made.kind)
@@ -234,7 +234,9 @@ class ProgramFormat(ToolFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask whether the calls answer the task."""
         here = as_state(state)
-        done = "\n".join(f"#{number} = {obtained.call.symbol}" for number, obtained in enumerate(here.got, 1))
+        since = self._domain.since
+        calls = [f"#{number} = {obtained.call.symbol}" for number, obtained in enumerate(here.got[since:], since + 1)]
+        done = "\n".join(calls)
         ask = (
             f"These calls were planned:\n{done or 'none'}\nand the answer {here.answer}. "
             "If every result is right, is that the answer to the task? Answer right or wrong."

@@ -199,7 +199,7 @@ def test_a_wrong_turn_fails_and_the_conversation_goes_on(made: BfclSource, wrong
     result = TapeAgent(gold_model(env, wrong), num_plans=1).run(env)
     assert result.end_state == "failure"
     assert env.failure == "another state: GorillaFileSystem.notes"
-    assert result.measures == {"wrong_irreversible": 0}
+    assert result.measures == {"turns_right": wrong, "wrong_irreversible": 0}
     assert sum("answer" in action for action in result.actions) == 2
 
 
@@ -212,7 +212,7 @@ def test_wrong_calls_that_cannot_be_taken_back_are_counted(made: BfclSource) -> 
 
     result = TapeAgent(ScriptedLM(reply), num_plans=1).run(env)
     # The first time it is wrong; in the second turn it is what was asked for.
-    assert result.measures == {"wrong_irreversible": 1}
+    assert result.measures == {"turns_right": 0, "wrong_irreversible": 1}
 
 
 def test_the_simulated_planner_errs_at_its_rates(folder: Path, made: BfclSource) -> None:
@@ -263,3 +263,6 @@ def test_what_the_command_line_refuses(folder: Path, made: BfclSource) -> None:
         PLUGIN.tasks(options)
     with pytest.raises(ConfigError, match="bfcl needs --data DIR"):
         PLUGIN.tasks({**options, "data": None})
+    with pytest.raises(ConfigError, match="--sample is from 1 to the 1 conversations, not 2"):
+        PLUGIN.tasks({**options, "part": "test", "sample": 2})
+    assert len(PLUGIN.tasks({**options, "part": "test", "sample": 1})) == 1

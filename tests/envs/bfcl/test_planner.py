@@ -49,7 +49,7 @@ class Store:
 
 
 def played(task: str, gold: list[ApiCall], store: Store) -> EpisodeResult[Any]:
-    know([(task, KnownRequest(task, gold, [], FUNCTIONS, []))])
+    know([(task, KnownRequest(task, gold, FUNCTIONS, []))])
     agent = TapeAgent(open_planner("bfcl?errors=0&verdicts=0"))
     return agent.run(ToolEnvironment(task, store.tools(), budget="20 steps"))
 
@@ -65,7 +65,7 @@ def test_values_are_written_as_they_are_and_known_again(value: object) -> None:
 
 def test_a_right_call_that_has_failed_is_not_taken_for_made() -> None:
     store, task = Store(failures=1), "Clean up and note."
-    know([(task, KnownRequest(task, [ApiCall("wipe", {}), ApiCall("write", {"text": "x"})], [], FUNCTIONS, []))])
+    know([(task, KnownRequest(task, [ApiCall("wipe", {}), ApiCall("write", {"text": "x"})], FUNCTIONS, []))])
     model = open_planner("bfcl?errors=0&verdicts=0")
     TapeAgent(model).run(ToolEnvironment(task, store.tools(), budget="20 steps"))
     [request] = [each for each in model.requests if "This line failed:\n" in each.prompt[-1].content][:1]  # type: ignore[union-attr]
@@ -106,12 +106,13 @@ def test_a_turn_is_asked_for_when_the_user_speaks_and_not_followed_from_the_turn
     assert "Task: Copy a to b." in first
     assert "So far:" not in first
     assert "Task: Remove a." in then
-    for done in ("text = cat('a')  # -> ", "copied = echo(content='text of a', file_name='b')  # -> "):
-        assert done in then
+    for done in ('r1 = cat(file_name="a")  # -> ', 'r2 = echo(content="text of a", file_name="b")  # -> '):
+        assert done in then.partition("Earlier in this conversation:\n\nTask: Copy a to b.\n")[2]
+    assert "So far:" not in then
 
 
-def test_a_program_may_use_the_names_of_the_turn_before(env: BfclEnvironment) -> None:
-    later = "copied = echo(content=text['file_content'], file_name='c')\nanswer('done')"
+def test_a_program_may_use_the_results_of_the_turn_before(env: BfclEnvironment) -> None:
+    later = "copied = echo(content=r1['file_content'], file_name='c')\nanswer('done')"
     result = TapeAgent(planner(lambda turn, _: (COPY, later)[turn], [], env)).run(env, budget="20 steps")
     assert result.malformed == 0
     assert result.actions[3] == 'echo(content="text of a", file_name="c")'
@@ -131,8 +132,8 @@ def test_a_call_that_only_the_first_sample_lacked_is_told_in_the_next_turn(env: 
     result = TapeAgent(planner(write, prompts, env)).run(env, budget="20 steps")
     assert [action.partition("(")[0] for action in result.actions] == ["cat", "echo", "answer", "rm", "answer"]
     then = next(text for turn, text in prompts if turn == 1)
-    assert "copied = echo(content='text of a', file_name='b')  # -> " in then
-    assert "touch('z')" not in then.partition("So far:")[2]
+    assert 'r2 = echo(content="text of a", file_name="b")  # -> ' in then
+    assert "touch('z')" not in then
 
 
 def test_what_failed_in_a_turn_is_not_told_in_the_next(env: BfclEnvironment) -> None:
@@ -147,4 +148,4 @@ def test_what_failed_in_a_turn_is_not_told_in_the_next(env: BfclEnvironment) -> 
     assert (result.end_state, result.replans) == ("success", 1)
     assert any("This line failed:\nsize = text['size']" in text for turn, text in prompts if turn == 0)
     assert not any("failed" in text for turn, text in prompts if turn == 1)
-    assert all("text = cat('a')  # -> " in text for turn, text in prompts if turn == 1)
+    assert all('r1 = cat(file_name="a")  # -> ' in text for turn, text in prompts if turn == 1)

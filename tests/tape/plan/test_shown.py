@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tape.plan.prompt import ask_program
 from tape.plan.shown import answer_stub, comment, literal, stub, stubs
 from tape.plan.vocabulary import Parameter, ToolSignature, Vocabulary
 from tests.profiles import examples
@@ -91,3 +92,20 @@ def test_of_a_large_toolbox_the_tools_that_the_task_speaks_of_are_shown() -> Non
     assert len(shown) < 6_100
     assert {*rest.split(", ")} | {line[4:].split("(")[0] for line in shown.splitlines()} == {*words.tools}
     assert "act_5" in stubs(words, "").split("# There")[0], "without a word in common the first are shown"
+
+
+def test_a_later_task_of_a_conversation_adds_its_tools_behind_what_stays() -> None:
+    pytest.importorskip("bm25s")
+    tools = [ToolSignature(f"act_{number}", description=f"Do number {number}. {'so' * 50}") for number in range(90)]
+    words = Vocabulary.of(*tools, ToolSignature("book_flight", description="Book a seat to a city."))
+    earlier = {"earlier": "Earlier in this conversation:", "first": "Do number 5."}
+    [*_, first], [*_, then] = (
+        ask_program("Do number 5.", words),
+        ask_program("Get me a seat to Oslo.", words, **earlier),
+    )
+    assert then.content.startswith(first.content.partition("\nTask: ")[0])
+    added = then.content.partition("Earlier in this conversation:\n\n")[2]
+    assert 'def book_flight() -> Any: "Book a seat to a city."' in added
+    assert len(added) < 1_700
+    few = Vocabulary.of(QUERY, MAIL)
+    assert ask_program("Mail.", few, **earlier)[-1].content.count("def ") == 2
