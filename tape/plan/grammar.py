@@ -19,8 +19,8 @@ MOST_LINES = 30
 """Statements; a model that loses its way would write on and on."""
 
 _LETTERS = string.ascii_lowercase + "_"
-_NO_NAMES = ("if", "for", "wh", "def", "print", "next")
-"""No name begins so: a model that means a block or a function that is not there would write such names."""
+_NO_NAMES = ("if", "for", "from", "wh", "def", "print", "next", "import", "os", "assert", "raise", "try", "class")
+"""No name begins so: a model that means a statement, module or function that is not there would write such names."""
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not", "and", "or")
 
