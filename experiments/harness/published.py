@@ -55,6 +55,8 @@ KEPT: Mapping[str, str] = {
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "gsm_hard_programs.json": "answers of a real model to public problems, problem by problem, measured once",
     "gsm_hard_ablations.json": "the same without parts of the agent, problem by problem, measured once",
+    "bfcl_conversations.json": "conversations of BFCL with a real model, one by one, measured once",
+    "gsm_hard_json.json": "the same with plans as JSON, by an earlier version of this project, measured once",
     "own_tools_ablations.json": "the shop without parts of the agent, question by question, measured once",
     "own_tools.json": "answers of a real model to questions over tools, question by question, measured once",
     "effects/schedules.json": "counts of simulated schedules of workers; a seed plays each again",

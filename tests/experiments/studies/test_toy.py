@@ -69,7 +69,7 @@ def test_no_proven_bound_is_exceeded_in_any_world(world: World, setting: Setting
             assert bound.broken or value.success <= bound.value + 1e-9, (agent, bound)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_script_twice_gives_the_same_bytes_and_names_the_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,7 +119,7 @@ def test_under_nohup_a_closed_terminal_interrupts_nothing(data: Path, tmp_path: 
     interrupted(command, tmp_path / "folder", plays, signal.SIGHUP, signal.SIGINT, apart=0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_script_of_the_studies_says_how_to_go_on(tmp_path: Path) -> None:
     module = "experiments.studies.tape.sokoban"
     command = [sys.executable, "-m", module, "--limit", "1", "--seeds", "2", "--models", MODEL]

@@ -174,7 +174,8 @@ def test_without_its_extra_no_task_is_begun(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_every_model_plays_or_is_refused(environment: str, tmp_path: Path, tape: Tape) -> None:
-    outs = {model: tmp_path / str(number) for number, model in enumerate(models())}
+    some = models()[ENVIRONMENTS.index(environment) % EVERY :: EVERY]  # each model in a third of the environments
+    outs = {model: tmp_path / str(number) for number, model in enumerate(some)}
     budget = ("--budget", "calls=3")
     played = [plays(tape, command(environment, out, "--model", model, *budget), out) for model, out in outs.items()]
     # Not installed, or without its data; or for general models alone.

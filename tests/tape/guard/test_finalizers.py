@@ -171,13 +171,13 @@ def sweep(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict[s
 
 
 @pytest.mark.parametrize(
-    "schedules", [pytest.param(60, marks=pytest.mark.timeout(600)), pytest.param(5_000, marks=pytest.mark.soak)]
+    "schedules", [pytest.param(30, marks=pytest.mark.timeout(600)), pytest.param(5_000, marks=pytest.mark.soak)]
 )
 def test_calls_that_the_collector_ends_anywhere_are_booked_and_nothing_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedules: int
 ) -> None:
     numbers = sweep(tmp_path, range(schedules), monkeypatch)
-    assert numbers["collections amid it"] > 50
+    assert numbers["collections amid it"] > 25
     record("finalizers", numbers | {"hangs": 0})
 
 

@@ -82,7 +82,7 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
 
 @pytest.mark.timeout(300)
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    mapping = sweep(tmp_path, every=23)
+    mapping = sweep(tmp_path, every=37)
     assert mapping["stops"] > 5
 
 

@@ -170,11 +170,11 @@ def test_light_and_dark(browser: Browser, tmp_path: Path) -> None:
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, tmp_path: Path) -> None:
     page = page_of(tmp_path, [episode("a" * 400), episode(success=False)], [episode(), episode()])
-    for size in (PHONE, (320, 700)):
+    for first, size in enumerate((PHONE, (320, 700))):
         browser.open(page, size=size)
         assert browser.too_wide() == 0
-        for place in range(8):
-            browser.open(page, f"#/episode/0/{place}", size=size, dark=place % 2 == 1)
+        for place in range(first, 8, 2):
+            browser.open(page, f"#/episode/0/{place}", size=size, dark=place % 4 > 1)
             browser.do("for (const one of document.querySelectorAll('details')) one.open = true;")
             assert browser.too_wide() == 0, (size, place)
 

@@ -63,11 +63,8 @@ def test_an_installed_package_is_played_by_its_name(folder: Path, tmp_path_facto
         offline, command = (line.split() for line in pages.PAGE.splitlines() if line.startswith("$ tape "))
         words = [f"openai:scripted@{endpoint.url}" if ":NAME" in w else w for w in command[2:]]
         run = runs / "run"
-        tape = ("-m", "tape", *words, "--repeats", "2", "--quiet", "--out", str(run))
-        first = pages.python(runs, *tape, also=installed)
-        assert first.returncode == 0, first.stderr
-        again = pages.python(runs, *tape, also=installed)
-        assert again.returncode == 0, again.stderr
+        done = pages.python(runs, "-m", "tape", *words, "--repeats", "2", "--quiet", "--out", str(run), also=installed)
+        assert done.returncode == 0, done.stderr
     episodes = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert [(episode["environment"], episode["result"]["end_state"]) for episode in episodes] == [
         ("courier", "success")

@@ -85,8 +85,8 @@ class Server:
         self._run("pg_ctl", "-D", str(self._folder / "data"), "-w", "-m", how, "stop", check=False)
 
     def close(self) -> None:
-        """Stop it, and remove what it has written."""
-        self.stop()
+        """Stop it, and remove what it has written, which need not be in order."""
+        self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def url(self, database: str = "postgres", user: str = USER) -> str:

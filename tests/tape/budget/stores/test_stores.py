@@ -134,7 +134,7 @@ def play(seed: int, count: int, file: Path, url: str) -> Counter[str]:
 
 @pytest.mark.parametrize("seed", [0])
 def test_both_answer_alike(seed: int, database: str, tmp_path: Path) -> None:
-    seen = play(seed, 400, tmp_path / "budget.ledger", database)
+    seen = play(seed, 250, tmp_path / "budget.ledger", database)
     assert seen["late ends"] >= 5
     assert seen["parts"] >= 5
 
