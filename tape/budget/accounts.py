@@ -95,9 +95,11 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
     Raises:
         ConfigError: It is no scope, or a label is malformed.
     """
-    if not isinstance(scope, str) or not isinstance(labels, Mapping):
+    if not isinstance(scope, str) or not (type(labels) is dict or isinstance(labels, Mapping)):
         raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
     path = _path(scope)
+    if not labels:
+        return [*path]
     for name, value in labels.items():
         if not (isinstance(name, str) and isinstance(value, str) and _NAME.fullmatch(name) and _NAME.fullmatch(value)):
             raise ConfigError(f"a label has a name and a value, such as customer=42, not {short(f'{name}={value}')}")

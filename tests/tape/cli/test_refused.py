@@ -174,7 +174,7 @@ def test_without_its_extra_no_task_is_begun(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_every_model_plays_or_is_refused(environment: str, tmp_path: Path, tape: Tape) -> None:
-    some = models()[ENVIRONMENTS.index(environment) % EVERY :: EVERY]  # each model in a third of the environments
+    some = models()[:: EVERY if environment == "scienceworld" else 1]  # which starts a process in Java for each
     outs = {model: tmp_path / str(number) for number, model in enumerate(some)}
     budget = ("--budget", "calls=3")
     played = [plays(tape, command(environment, out, "--model", model, *budget), out) for model, out in outs.items()]
