@@ -95,7 +95,7 @@ def accounts_of(scope: str, labels: Labels) -> list[str]:
     Raises:
         ConfigError: It is no scope, or a label is malformed.
     """
-    if not isinstance(scope, str) or not (type(labels) is dict or isinstance(labels, Mapping)):
+    if not isinstance(scope, str) or not isinstance(labels, Mapping):
         raise ConfigError(f"a scope is a text, and labels are a mapping, not {short(scope)} and {short(labels)}")
     path = _path(scope)
     if not labels:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import Message
-from tape.plan.shown import LONGEST_RESULT, answer_stub, comment, further_stubs, literal, stub, stubs
+from tape.plan.shown import LONGEST_RESULT, answer_stub, comment, literal, stub, stubs
 from tape.plan.values import NO_LIST
 from tape.plan.vocabulary import Vocabulary
 
@@ -166,10 +166,9 @@ def ask_program(
     for question, program in examples or (EXAMPLES if words.answer else UNTYPED):
         shown += [Message("user", question), Message("assistant", program)]
     asked = f"Task: {task}\nEnd with {answer_stub(words)}"
-    parts = [f"{stubs(words, task)}\n{asked}"]
-    if earlier:
-        further = further_stubs(words, task, first)
-        parts = [stubs(words, first), earlier, f"{further}\n{asked}" if further else asked]
+    tools, further = stubs(words, first or task, task if earlier else "")
+    asked = f"{further}\n{asked}" if further else asked
+    parts = [tools, earlier, asked] if earlier else [f"{tools}\n{asked}"]
     worked = [step for step in done if not step.failure]
     if worked:
         parts.append("So far:\n" + "\n".join(_line(step, longest) for step in worked))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tape.plan.vocabulary import ANSWER, Parameter, ToolSignature, Vocabulary
@@ -118,47 +118,42 @@ def answer_stub(words: Vocabulary) -> str:
     return f"{ANSWER}({_parameters(words.answer or (Parameter('value'),))})"
 
 
-def stubs(words: Vocabulary, task: str = "") -> str:
+def stubs(words: Vocabulary, task: str = "", later: str = "") -> tuple[str, str]:
     """The tools, one below the other; of a large toolbox those that the task speaks of, and the names of the rest.
 
     Shown are those whose names and descriptions have most words of the task (BM25). A program that calls one of the
     rest is read as well.
+
+    Args:
+        words: What may be called.
+        task: The task, of a conversation the first: what is shown for it stays as it is, so that servers find the
+            beginning of each prompt in their caches.
+        later: A later task of the conversation.
+
+    Returns:
+        The tools, and those of the rest that the later task speaks of.
     """
     by_operator = {name: symbol for symbol, name in words.operators.items()}
-    operators, shown = _operators(words, by_operator), _written_out(words)
-    kept = {*_kept(words, shown, task, MOST_CHARACTERS)}
-    lines = [*operators, *(text for name, text in shown.items() if name in kept)]
-    rest = cut(", ".join(name for name in shown if name not in kept), MOST_NAMES)
-    return "\n".join([*lines, *([f"# There are also: {rest}"] if rest else [])])
+    shown = {name: stub(signature) for name, signature in words.tools.items() if name not in by_operator}
+    kept = _kept(words, shown, task, MOST_CHARACTERS)
+    rest = {name: text for name, text in shown.items() if name not in kept}
+    further = _kept(words, rest, later, MOST_FURTHER) if later else ()
+    lines = [*_operators(words, by_operator), *(text for name, text in shown.items() if name in kept)]
+    lines += [f"# There are also: {cut(', '.join(rest), MOST_NAMES)}"] if rest else []
+    return "\n".join(lines), "\n".join(text for name, text in rest.items() if name in further)
 
 
-def further_stubs(words: Vocabulary, task: str, first: str) -> str:
-    """The tools that a later task of a conversation speaks of, and that ``stubs(words, first)`` does not show.
-
-    What was shown for the first task stays as it is, so that servers find the beginning of the prompt in their caches.
-    """
-    shown = _written_out(words)
-    before = {*_kept(words, shown, first, MOST_CHARACTERS)}
-    rest = {name: text for name, text in shown.items() if name not in before}
-    kept = {*_kept(words, rest, task, MOST_FURTHER)}
-    return "\n".join(text for name, text in rest.items() if name in kept)
-
-
-def _written_out(words: Vocabulary) -> dict[str, str]:
-    """The stubs of the tools that no operator calls."""
-    return {name: stub(signature) for name, signature in words.tools.items() if name not in words.operators.values()}
-
-
-def _kept(words: Vocabulary, shown: Mapping[str, str], task: str, room: int) -> Iterator[str]:
+def _kept(words: Vocabulary, shown: Mapping[str, str], task: str, room: int) -> set[str]:
     """The names of the stubs that are shown: all where they fit, else those that the task speaks of."""
     if sum(map(len, shown.values())) <= room:
-        yield from shown
-        return
+        return {*shown}
+    kept = set[str]()
     for name in _ranked([words.tools[name] for name in shown], task):
         room -= len(shown[name])
         if room < 0:
-            return
-        yield name
+            break
+        kept.add(name)
+    return kept
 
 
 def _operators(words: Vocabulary, by_operator: Mapping[str, str]) -> list[str]:

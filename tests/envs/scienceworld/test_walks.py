@@ -23,6 +23,10 @@ def walked(task: str, variations: int, steps: int, seed: int) -> int:
     return count
 
 
+def test_no_declaration_is_contradicted_on_a_short_walk() -> None:
+    assert walked("power-component", 1, 12, 0) == 12
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("task", sorted(all_tasks()))
 def test_no_declaration_is_contradicted_on_long_walks(task: str) -> None:

@@ -75,7 +75,7 @@ def test_tools_are_shown_as_stubs() -> None:
         "list[dict]",
         price="$0.01",
     )
-    assert stubs(Vocabulary.of(QUERY, MAIL, limited)).split("\n") == [
+    assert stubs(Vocabulary.of(QUERY, MAIL, limited))[0].split("\n") == [
         'def query(sql: str) -> dict: "First row of a SELECT."',
         "def send_email(to: str, text: str) -> None: ...",
         "def rows(sql: str, limit: int = 10) -> list[dict]: ...  # sql: a SELECT; $0.01",
@@ -87,11 +87,11 @@ def test_of_a_large_toolbox_the_tools_that_the_task_speaks_of_are_shown() -> Non
     pytest.importorskip("bm25s")
     tools = [ToolSignature(f"act_{number}", description=f"Do number {number}. {'so' * 50}") for number in range(90)]
     words = Vocabulary.of(*tools, ToolSignature("book_flight", description="Book a seat to a city."))
-    shown, rest = stubs(words, "Get me a seat to Oslo.").split("\n# There are also: ")
+    shown, rest = stubs(words, "Get me a seat to Oslo.")[0].split("\n# There are also: ")
     assert 'def book_flight() -> Any: "Book a seat to a city."' in shown.splitlines()
     assert len(shown) < 6_100
     assert {*rest.split(", ")} | {line[4:].split("(")[0] for line in shown.splitlines()} == {*words.tools}
-    assert "act_5" in stubs(words, "").split("# There")[0], "without a word in common the first are shown"
+    assert "act_5" in stubs(words, "")[0].split("# There")[0], "without a word in common the first are shown"
 
 
 def test_a_later_task_of_a_conversation_adds_its_tools_behind_what_stays() -> None:

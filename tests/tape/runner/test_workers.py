@@ -254,7 +254,7 @@ def test_ray_plays_the_same_episodes_as_this_process(
     assert_same(tmp_path / "run", alone)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_killed_ray_worker_is_replaced_and_a_batch_that_kills_them_is_paid_twice_at_most(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     from tape.runner.ray_pool import RETRIES, RayPool
