@@ -82,7 +82,7 @@ class ProgramFormat(ToolFormat):
         """See :meth:`tape.protocols.prompt_format.PromptFormat.program_request`."""
         words = self._domain.words(remaining)
         last = LAST.format("answer(...)") if answer else ""
-        prompt = self._prompt(words, done, remaining, last)
+        prompt = self._prompt(words, done, {}, last)  # the solver keeps the budget: the same is asked at any cap
         constraint = Grammar(gbnf(words), required=False)
         return Request(prompt, PROGRAM_TOKENS, constraint=constraint, role="plan")
 
