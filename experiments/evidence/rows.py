@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from experiments.harness.greedy import GreedyOpenLoopAgent, GreedyReactAgent
+from experiments.own_tools.rivals import pydantic_ai_agent, react_by_hand
+from experiments.own_tools.without import PARTS, WITHOUT
 from tape import (
     BestOfNReactAgent,
     OpenLoopAgent,
@@ -17,8 +20,9 @@ from tape import (
 from tape.agents.base import Agent
 from tape.engine.ablations import PAPER
 
+OURS = "TAPE+"
 ROWS: Mapping[str, Callable[..., Agent]] = {
-    "TAPE+": TapeAgent,
+    OURS: TapeAgent,
     "ReAct": ReactAgent,
     "first sample": lambda model: TapeAgent(model, num_plans=1),
     "greedy with a reserve": GreedyOpenLoopAgent,
@@ -31,3 +35,9 @@ ROWS: Mapping[str, Callable[..., Agent]] = {
     "open loop": OpenLoopAgent,
 }
 """All are given the same environment, caps, model and samples."""
+RIVALS: Mapping[str, Callable[..., Coroutine[Any, Any, dict[str, Any]]]] = {
+    "ReAct by hand": react_by_hand,
+    "pydantic-ai": pydantic_ai_agent,
+}
+"""Agents of others, for questions over tools of one's own."""
+ALL_ROWS = (*ROWS, *RIVALS, *(WITHOUT + part for part in PARTS))

@@ -5,15 +5,17 @@ Both were made as strong as could be on the library's questions, as TAPE's promp
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import urllib.request
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from experiments.own_tools.sets import Question, World
 
+SERVER = "http://model/v1"
+"""Where the client that is given finds the model."""
 MOST_ROUNDS = 8
 MOST_TOKENS = 300
 REACT = """You solve a task step by step. In each step write one thought and one action, then wait for the observation:
@@ -36,19 +38,15 @@ _ACTION = re.compile(r"Action:\s*(\{.*)", re.DOTALL)
 _FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 
 
-def _chat(server: str, messages: list[dict[str, str]]) -> tuple[str, int]:
+async def _chat(client: httpx.AsyncClient, messages: list[dict[str, str]]) -> tuple[str, int]:
     """One reply, greedy, and the tokens of the request."""
     asked = {"messages": messages, "max_tokens": MOST_TOKENS, "temperature": 0, "stop": ["\nObservation", "\n\n"]}
-    request = urllib.request.Request(
-        f"{server}/chat/completions", json.dumps(asked).encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=900) as reply:
-        read: dict[str, Any] = json.load(reply)
+    read: dict[str, Any] = (await client.post(f"{SERVER}/chat/completions", json=asked)).raise_for_status().json()
     usage = read["usage"]
     return read["choices"][0]["message"]["content"], usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-def react_by_hand(question: Question, world: World, server: str, trace: Path) -> dict[str, Any]:
+async def react_by_hand(question: Question, world: World, client: httpx.AsyncClient, trace: Path) -> dict[str, Any]:
     """ReAct as one writes it in an afternoon: a growing chat, one JSON action a turn, errors as observations."""
     tools = {tool.kind: tool for tool in world.tools}
     listed = "\n".join(
@@ -59,7 +57,7 @@ def react_by_hand(question: Question, world: World, server: str, trace: Path) ->
     messages = [{"role": "system", "content": REACT + listed}, {"role": "user", "content": task}]
     tokens, answer, end = 0, None, "rounds"
     for rounds in range(1, MOST_ROUNDS + 1):  # noqa: B007  (read after the loop)
-        text, used = _chat(server, messages)
+        text, used = await _chat(client, messages)
         tokens += used
         try:
             match = _ACTION.search(text)
@@ -79,7 +77,7 @@ def react_by_hand(question: Question, world: World, server: str, trace: Path) ->
     return {"answer": answer, "tokens": tokens, "requests": rounds, "end": end}
 
 
-def pydantic_ai_agent(question: Question, world: World, server: str, trace: Path) -> dict[str, Any]:
+async def pydantic_ai_agent(question: Question, world: World, client: httpx.AsyncClient, trace: Path) -> dict[str, Any]:
     """pydantic-ai: tools by function calling, the answer as its output type.
 
     Qwen2.5-Coder writes its calls in a fenced block, which llama.cpp does not take for calls. They are read here, or
@@ -111,19 +109,18 @@ def pydantic_ai_agent(question: Question, world: World, server: str, trace: Path
         return calls or [part]
 
     profile = ModelProfile(supports_forced_tool_choice=False)
-    model = Coder("qwen", provider=OpenAIProvider(base_url=server, api_key="none"), profile=profile)
+    provider = OpenAIProvider(base_url=SERVER, api_key="none", http_client=client)
+    model = Coder("qwen", provider=provider, profile=profile)
     agent = Agent(model, output_type=question.answer, retries=2, model_settings={"temperature": 0.0, "max_tokens": 300})
     for tool in world.tools:
         agent.tool_plain(tool.function)
     answer, end = None, "answered"
 
-    async def run() -> Any:
-        return await agent.run(question.task, usage_limits=UsageLimits(request_limit=MOST_ROUNDS))
-
     messages: list[ModelMessage]
     with capture_run_messages() as messages:
         try:
-            answer = asyncio.run(run()).output.model_dump()
+            limits = UsageLimits(request_limit=MOST_ROUNDS)
+            answer = (await agent.run(question.task, usage_limits=limits)).output.model_dump()
         except Exception as error:  # its own exceptions, and those of the server
             end = f"{type(error).__name__}: {str(error)[:100]}"
     trace.write_bytes(ModelMessagesTypeAdapter.dump_json(messages, indent=1))

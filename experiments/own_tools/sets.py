@@ -70,7 +70,7 @@ class QuestionSet:
 
     Attributes:
         name: Of the set.
-        questions: Twelve.
+        questions: Twelve, or twice as many.
         world: Makes the data and tools of one question anew.
     """
 

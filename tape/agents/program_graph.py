@@ -9,7 +9,7 @@ from tape.budget import Resources
 from tape.choice.graph import PlanGraph
 from tape.engine.cost import CallCosts
 from tape.engine.episode import Episode
-from tape.plan.agreement import Agreement
+from tape.plan.agreement import OPEN, Agreement
 from tape.plan.record import FollowedProgram
 from tape.plan.unfold import PendingCall
 from tape.protocols import Action, PlannedActor
@@ -45,13 +45,17 @@ class ProgramGraphs:
         return graph
 
     def fold(self, runs: Sequence[FollowedProgram]) -> PlanGraph:
-        """BuildPlanGraph and AnnotateGraph: what the programs have still to do, and what their ends are worth."""
+        """BuildPlanGraph and AnnotateGraph: what the programs have still to do, and what their ends are worth.
+
+        A program that only looks first needs another request. It is left out where most of the others have an answer:
+        its first calls would pass for the cheapest way to an end.
+        """
         graph, agreement = self.empty(), Agreement(runs)
         classes, shares = agreement.classes(), agreement.shares()
         start, leader = graph.nodes[0], agreement.leader()
         best = next((name for run, name in zip(runs, classes, strict=True) if run is leader), "")
         for run, name in zip(runs, classes, strict=True):
-            if not name:
+            if not name or (name == OPEN != best):
                 continue
             path, actions = [start], []
             effects: tuple[str, ...] = ()

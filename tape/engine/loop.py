@@ -163,7 +163,8 @@ class Planner:
 
     async def _sample(self, attempt: int) -> list[Plan]:
         """Sample plans from the current state."""
-        count = self._episode.config.num_plans
+        outcomes = self._episode.env.domain.outcomes
+        count = 1 if outcomes is not None and outcomes.whole and not attempt else self._episode.config.num_plans
         if attempt:
             self._episode.state = self._episode.dry_run.told(self._episode.state)
         sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)

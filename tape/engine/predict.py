@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tape.engine.context import RoleContext
@@ -14,6 +14,9 @@ from tape.protocols.parts import Outcomes
 ALWAYS = math.inf
 """A ``requery_threshold`` above every probability: each action predicted to be invalid is predicted again."""
 
+
+MOST_REPAIRED = 20_000
+"""Outcomes that are looked at to repair a plan."""
 
 EVEN = 0.5
 """The least confidence in an action that a plan takes and the world model calls invalid, where outcomes have chances:
@@ -33,7 +36,7 @@ class Rollout:
 async def roll_out(model: WorldModel, domain: Domain, items: Sequence[tuple[State, Plan]]) -> list[Rollout]:
     """Predict where plans lead, each from a state."""
     if domain.outcomes is not None:
-        items = [(s, replace(p, actions=possible(domain.outcomes, s, p.actions))) for s, p in items]
+        items = [(s, replace(p, actions=possible(domain.outcomes, domain.key, s, p.actions))) for s, p in items]
     predicted = await model.rollout([(state, plan.actions) for state, plan in items])
     return [_cut(state, plan, predictions) for (state, plan), predictions in zip(items, predicted, strict=True)]
 
@@ -47,21 +50,52 @@ def _cut(start: State, plan: Plan, predictions: Sequence[Prediction]) -> Rollout
     return Rollout(start, plan.actions[: len(valid)], tuple(s for s, _ in valid), tuple(c for _, c in valid))
 
 
-def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> tuple[Action, ...]:
-    """Replace each action that cannot be taken by the first of its variants that can; stop where none can.
+def possible(
+    declared: Outcomes, key: Callable[[State], str], state: State, actions: Sequence[Action]
+) -> tuple[Action, ...]:
+    """Replace each action that cannot be taken by the first of its variants that can.
 
-    A plan that names an unusable variant of a call is kept: another variant of the call may work.
+    A plan that names an unusable variant of a call is kept: another variant of the call may work. Where no variant can
+    be taken, the plan stops. If plans differ in variants alone, the actions before are replaced too, the last first, so
+    that most of the plan stays [ours]; it stops at its furthest where that does not help, or takes too long.
+
+    Args:
+        declared: The outcomes.
+        key: Of a state; where two are equal, what follows is.
+        state: Where the plan begins.
+        actions: The plan.
     """
-    texts: list[Action] = []
-    for action in actions:
-        tried = dict.fromkeys([action, *declared.variants(state, action)])
-        options = [(option, declared.outcome(state, option).state) for option in tried]
-        option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
-        texts.append(option)
-        if reached is None:
-            break
-        state = reached
-    return tuple(texts)
+
+    def options(state: State, depth: int) -> Iterator[tuple[Action, State]]:
+        tried = dict.fromkeys([actions[depth], *declared.variants(state, actions[depth])])
+        for option in tried:
+            if (after := declared.outcome(state, option).state) is not None:
+                yield option, after
+
+    if not actions:
+        return ()
+    path: list[Action] = []
+    furthest: tuple[Action, ...] = ()
+    dead: set[tuple[int, str]] = set()
+    trail, looked = [(state, options(state, 0))], 0
+    while trail and looked < MOST_REPAIRED:
+        here, rest = trail[-1]
+        looked += 1
+        option, after = next(rest, ("", None))
+        if after is None:
+            if len(path) >= len(furthest):
+                furthest = (*path, actions[len(path)])
+            if not declared.whole:
+                break
+            dead.add((len(path), key(here)))
+            trail.pop()
+            path = path[:-1]
+        elif (len(path) + 1, key(after)) not in dead:
+            path.append(option)
+            if len(path) == len(actions):
+                return tuple(path)
+            trail.append((after, options(after, len(path))))
+    return furthest
 
 
 class LmWorldModel:

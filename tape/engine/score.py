@@ -42,10 +42,10 @@ class LmScorer:
         fresh = {key(state): state for state in states if key(state) not in self._known}
         asked = [self._context.prompt_format.score_request(state) for state in fresh.values()]
         # States with equal prompts share one request; the values of its options may still differ.
-        distinct = list(dict.fromkeys(request for request, _ in asked))
-        answers = dict(zip(distinct, await self._context.lm.score_options(distinct), strict=True))
+        distinct = list(dict.fromkeys(request for request, values in asked if len(values) > 1))
+        answers = dict(zip(distinct, await self._context.lm.score_options(distinct), strict=True)) if distinct else {}
         for name, (request, values) in zip(fresh, asked, strict=True):
-            weights, _ = answers[request]
+            weights = answers[request][0] if request in answers else (1.0,)  # of one option nothing is asked
             scores = option_values(request, values)
             if not any(weights):
                 self._context.count_malformed("score", "the answer is none of the options")

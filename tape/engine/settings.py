@@ -60,7 +60,8 @@ class TapeConfig(BaseModel):
     execution: Execution | None = Field(
         default=None,
         description="constrained: the model writes the step with its action fixed; forced: no call for a planned "
-        "action; free: the step is a hint (ablation; default: forced for tools, else constrained)",
+        "action; free: the step is a hint (ablation; default: forced where outcomes are declared, as for tools; else "
+        "constrained)",
     )
     parallel: int = Field(
         default=1,
@@ -146,10 +147,10 @@ class TapeConfig(BaseModel):
     def resolved(self, domain: Domain) -> TapeConfig:
         """These settings, with every None replaced by the default of the domain.
 
-        Tools default to ``forced`` and ``budget``: a planned call is already written, so another request would only
-        cost, and a chain of calls that ends short of the answer has no use where another one reaches it. Domains with
-        partial credit (:class:`~tape.protocols.parts.Progress`) and all others default to ``constrained`` and
-        :attr:`tape.protocols.Domain.on_infeasible`.
+        Domains with declared outcomes default to ``forced``: a planned call is already written, so another request
+        would only cost; all others to ``constrained``. Those without partial credit
+        (:class:`~tape.protocols.parts.Progress`) default to ``budget``, since a chain of calls that ends short of the
+        answer has no use where another one reaches it; all others to :attr:`tape.protocols.Domain.on_infeasible`.
 
         Plans are ``distinct`` by default, except in domains with declared outcomes, where the number of equal plans
         counts, and where unseen things are hypothesised, since plans already differ in what they assume.
@@ -170,7 +171,7 @@ class TapeConfig(BaseModel):
             "sampling": mine.sampling or ("independent" if independent else "distinct"),
         }
         changes = {
-            "execution": self.execution or ("forced" if tools else "constrained"),
+            "execution": self.execution or ("constrained" if domain.outcomes is None else "forced"),
             "on_infeasible": self.on_infeasible or ("budget" if tools else domain.on_infeasible),
             "ablations": mine.model_copy(update=ablations),
         }

@@ -73,6 +73,9 @@ class Outcomes(Part):
     no circles.
     """
 
+    whole: bool = False
+    """Whether all plans have the same steps, so that one plan and its variants are all plans."""
+
     @abstractmethod
     def outcome(self, state: State, action: Action) -> Prediction:
         """The declared outcome of an action; ``Prediction(None)`` if it cannot be taken."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from envs.travelplanner.declared_lm import DeclaredLM
 from envs.travelplanner.environment import TripEnvironment
+from envs.travelplanner.offers import Flight, Ground
 from envs.travelplanner.prompts.chat import ChatTripFormat, field_name
 from envs.travelplanner.trip import Trip, TripState
+from tape import TapeAgent
 from tape.agents.react import ReactAgent
 from tape.errors import ConstraintError, InvalidOutputError, UnknownNameError
 from tape.lm.base import JsonSchema, OneOf, Request
@@ -51,6 +54,30 @@ def test_any_chat_model_can_play(agent: str, execution: str) -> None:
     assert (result.end_state, result.malformed) == ("success", 0)
     if agent != "tape":  # which takes the solver's path, not the model's plan
         assert list(env._state.booked) == list(complete(made).booked)
+
+
+def test_one_plan_is_enough_and_a_dead_end_of_it_is_repaired() -> None:
+    """Who drives out has to drive back, and no car goes back: the plan stays but for how the trip travels."""
+    made = rich()
+    out, back = made.slots[0], made.slots[made.last_way]
+    flights = tuple(
+        Flight(f"F{number}", slot.origin, slot.city, made.query.date_of(slot.day), 100)
+        for number, slot in enumerate((out, back))
+    )
+    world = replace(made.world, grounds=(Ground("self-driving", out.origin, out.city, 50),), flights=flights)
+    broken = Trip(made.query, world)
+    actions = actions_of(broken)
+    wish = [f"{out.name}: self-driving", *actions[1:]]
+    asked: list[Request] = []
+
+    def script(request: Request, sample: int) -> str:
+        asked.append(request)
+        return planned(broken, wish)
+
+    result = TapeAgent(ScriptedLM(script, obey=True)).run(TripEnvironment(broken.query, world))
+    assert (result.end_state, [request.n for request in asked]) == ("success", [1])
+    assert result.actions[0] == f"{out.name}: F0"
+    assert result.lm_calls == {"plan": 1}
 
 
 def test_constrained_execution_admits_the_planned_action_alone() -> None:

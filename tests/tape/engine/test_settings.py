@@ -153,7 +153,7 @@ TOOL_DOMAIN = ToolEnvironment("?", TOOLS).domain
     ("domain", "chosen"),
     [
         (lambda: TOOL_DOMAIN, ("forced", "budget", "independent", "agreement")),
-        (lambda: Graded("?", Toolbox(TOOLS)), ("constrained", "partial", "independent", "agreement")),
+        (lambda: Graded("?", Toolbox(TOOLS)), ("forced", "partial", "independent", "agreement")),
         (lambda: SokobanEnvironment(CORRIDOR, 4).domain, ("constrained", "partial", "distinct", "ends")),
         (hypothesising, ("constrained", "partial", "independent", "ends")),
         (

@@ -1,0 +1,181 @@
+"""The tables and pictures of the evidence, made from the committed rows."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from experiments.evidence.grounds import GROUNDS
+from experiments.evidence.rows import OURS
+from experiments.harness.places import RESULTS, ROOT
+from experiments.harness.plots import Panel, Plot, Series, Value, draw
+from experiments.own_tools.without import WITHOUT
+from tape.statistics import Paired, paired, wilson
+
+FOLDER = RESULTS / "evidence"
+PRICE = 0.10
+"""Dollars for a million tokens of prompts or answers: what genai-prices lists for Llama 3.2 1B at Amazon Bedrock, the
+hosted model nearest in size; Qwen2.5-Coder-1.5B has no listed price."""
+LONG = 0.055
+"""Smaller differences are not claimed: a checkpoint differs as much from itself between seeds."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@lru_cache(maxsize=32)
+def rows(ground: str) -> Rows:
+    """The committed episodes of a ground; none where it was not played."""
+    file = FOLDER / f"{ground}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+
+
+def groups(ground: str) -> dict[tuple[str, str], Rows]:
+    """The episodes by caps and row, in the order in which they were played."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows(ground):
+        found.setdefault((row["caps"], row["row"]), []).append(row)
+    return dict(found)
+
+
+def outcomes(episodes: Rows) -> dict[tuple[str, int], float]:
+    """Success by task and draw."""
+    return {(row["task"], row["draw"]): float(row["right"]) for row in episodes}
+
+
+def dollars(row: Mapping[str, Any]) -> float:
+    """What an episode cost: the model at its listed price, and the tools."""
+    return float(row["tokens"]) * PRICE / 1e6 + float(row["usd"]) / 1e6
+
+
+def share(episodes: Rows) -> tuple[float, float, float]:
+    """The share of right episodes, with Wilson's interval over tasks."""
+    right = statistics.mean(row["right"] for row in episodes)
+    tasks = len({row["task"] for row in episodes})
+    return (right, *wilson(right * tasks, tasks))
+
+
+def shown(result: Paired) -> str:
+    """A paired difference with its interval."""
+    return f"{result.difference:+.0%} ({result.low:+.0%} to {result.high:+.0%})"
+
+
+def table(ground: str) -> str:
+    """All agents of a ground under all caps."""
+    lines = [
+        "| caps | agent | right (95 %) | n | tokens, mean | model | tools | unasked | TAPE+ is above it by (95 %) |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    found = groups(ground)
+    for (caps, name), episodes in found.items():
+        if name.startswith(WITHOUT):
+            continue
+        right, low, high = share(episodes)
+        ours = found.get((caps, OURS), ())
+        result = paired(outcomes(ours), outcomes(episodes))
+        above = "" if name == OURS or not result.n else shown(result)
+        tokens, usd = (statistics.mean(row[kind] for row in episodes) for kind in ("tokens", "usd"))
+        unasked = sum(row.get("unasked", 0) for row in episodes)
+        lines.append(
+            f"| {caps} | {name} | {right:.0%} ({low:.0%} to {high:.0%}) | {len(episodes)} | {tokens:,.0f} | "
+            f"${tokens * PRICE / 1e6:.5f} | ${usd / 1e6:.3f} | {unasked} | {above} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def overview() -> str:
+    """TAPE+ beside ReAct on each ground, under its usual caps."""
+    lines = ["| ground | n | TAPE+ | ReAct | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, ReAct |"]
+    lines.append("|---|---|---|---|---|---|")
+    for ground in GROUNDS.values():
+        found = groups(ground.name)
+        pair = [found.get((ground.caps[0], name), ()) for name in (OURS, "ReAct")]
+        if not all(pair):
+            continue
+        result = paired(*map(outcomes, pair))
+        both = [[row for row in side if (row["task"], row["draw"]) in outcomes(pair[1])] for side in pair]
+        shares = [f"{low[0]:.0%} ({low[1]:.0%} to {low[2]:.0%})" for low in map(share, both)]
+        tokens = [f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in both]
+        lines.append(
+            f"| {ground.title} | {result.n} | {shares[0]} | {shares[1]} | {shown(result)} | {', '.join(tokens)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def parts() -> str:
+    """What each part of TAPE+ gives: its paired difference to TAPE+ without it."""
+    lines = ["| without | ground | caps | n | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, without |"]
+    lines.append("|---|---|---|---|---|---|")
+    for name, ground, caps, ours, episodes in sorted(_arms(), key=lambda arm: arm[0]):
+        result = paired(outcomes(ours), outcomes(episodes))
+        keys = outcomes(episodes)
+        mine = [row for row in ours if (row["task"], row["draw"]) in keys]
+        tokens = ", ".join(f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in (mine, episodes))
+        lines.append(f"| {name} | {ground} | {caps} | {result.n} | {shown(result)} | {tokens} |")
+    return "\n".join(lines) + "\n"
+
+
+def _arms() -> Iterator[tuple[str, str, str, Rows, Rows]]:
+    for ground in GROUNDS.values():
+        found = groups(ground.name)
+        for (caps, name), episodes in found.items():
+            if name.startswith(WITHOUT) and (caps, OURS) in found:
+                yield name.removeprefix(WITHOUT), ground.title, caps, found[caps, OURS], episodes
+
+
+def calibration() -> str:
+    """What TAPE+ said before it spent anything, beside what came: success, cost, and whether it fits."""
+    head = (
+        "| ground | caps | n | said to succeed, mean | did | Brier | Brier of the mean | spent within what was said | "
+    )
+    lines = [f"{head}said to fit; over a cap | said not to fit |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for ground in GROUNDS.values():
+        for (caps, name), episodes in groups(ground.name).items():
+            if name != OURS or not any("fits" in row for row in episodes):
+                continue
+            said = [row for row in episodes if row.get("fits")]
+            brier, base, mean, did, within = 0.0, 0.0, 0.0, 0.0, 0
+            if said:
+                did = statistics.mean(row["right"] for row in said)
+                mean = statistics.mean(row["worth"] for row in said)
+                brier = statistics.mean((row["worth"] - row["right"]) ** 2 for row in said)
+                base = statistics.mean((did - row["right"]) ** 2 for row in said)
+                within = sum(row["usd"] <= row["cost"] for row in said)
+            over = sum(bool(row["over"]) for row in said)
+            never = sum(row.get("fits") is False for row in episodes)
+            lines.append(
+                f"| {ground.title} | {caps} | {len(said)} | {mean:.2f} | {did:.2f} | {brier:.3f} | {base:.3f} | "
+                f"{within} of {len(said)} | {len(said)}; {over} | {never} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def frontier(ground: str) -> str:
+    """Success against dollars: one row an agent and cap."""
+    lines = ["| agent | caps | dollars an episode | right (95 %) |", "|---|---|---|---|"]
+    for name, points in _points(ground).items():
+        for caps, spent, value in points:
+            lines.append(f"| {name} | {caps} | ${spent:.3f} | {value.at:.0%} ({value.low:.0%} to {value.high:.0%}) |")
+    return "\n".join(lines) + "\n"
+
+
+def _points(ground: str) -> dict[str, list[tuple[str, float, Value]]]:
+    found: dict[str, list[tuple[str, float, Value]]] = {}
+    for (caps, name), episodes in groups(ground).items():
+        if not name.startswith(WITHOUT):
+            found.setdefault(name, []).append((caps, statistics.mean(map(dollars, episodes)), Value(*share(episodes))))
+    return {name: sorted(points, key=lambda point: point[1]) for name, points in found.items() if len(points) > 2}
+
+
+def picture(ground: str) -> None:
+    """Draw success against dollars."""
+    series = tuple(
+        Series(name, tuple(value for _, _, value in points), "strong" if name == OURS else "plain",
+               tuple(spent for _, spent, _ in points))
+        for name, points in _points(ground).items()
+    )  # fmt: skip
+    panel = Panel(GROUNDS[ground].title, series)
+    plot = Plot("lines", (panel,), "share of tasks that are right (95 %)", "dollars an episode, model and tools")
+    draw(plot, [ROOT / "docs" / "images" / f"evidence-{ground}.png"])
