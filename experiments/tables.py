@@ -13,10 +13,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from experiments.evidence import tables as evidence
+from experiments.evidence.grounds import GROUNDS
 from experiments.harness import earlier, excerpts
 from experiments.harness.places import ROOT
 from experiments.settings_table import SECTIONS, settings_text
-from experiments.studies import gsm_hard
 
 DOCS = ROOT / "docs"
 
@@ -25,8 +26,11 @@ MADE: Mapping[str, Callable[[], str]] = {
     **{f"settings-{method}": partial(settings_text, method) for method in ("ablations", "aec", "sdp", "cgdp")},
     **{f"settings-{name}": made for name, made in SECTIONS.items()},
     "earlier": earlier.text,
-    **{f"gsm-hard-{caps}": partial(gsm_hard.table, caps) for caps in ("loose", "tight")},
-    "gsm-hard-ablations": partial(gsm_hard.table, "loose", "gsm_hard_ablations.json"),
+    **{f"evidence-{name}": partial(evidence.table, name) for name in (*GROUNDS, "gsm_hard_development")},
+    **{f"evidence-{name}-frontier": partial(evidence.frontier, name) for name in GROUNDS},
+    "evidence": evidence.overview,
+    "evidence-parts": evidence.parts,
+    "evidence-calibration": evidence.calibration,
 }
 """The tables that a function makes; all others are declared."""
 

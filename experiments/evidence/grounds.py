@@ -12,6 +12,7 @@ from typing import Any
 from experiments.harness.matrix import own_options, plugin_of
 from experiments.harness.places import ROOT
 from experiments.own_tools.calendar import CALENDAR
+from experiments.own_tools.cinema import CINEMA
 from experiments.own_tools.fleet import FLEET
 from experiments.own_tools.library import LIBRARY
 from experiments.own_tools.school import SCHOOL
@@ -30,7 +31,7 @@ DECLARED = {"proposer": "declared", "scorer": "declared"}
 DESK = str(ROOT / "experiments" / "desk.json")
 BETWEEN = {"a third": 1 / 3, "two thirds": 2 / 3, "a third beyond": 4 / 3}
 """Further caps, by the share of the way from the tight ones to the loose ones."""
-SETS = (FLEET, LIBRARY, SHOP, SCHOOL, CALENDAR)
+SETS = (CINEMA, FLEET, LIBRARY, SHOP, SCHOOL, CALENDAR)
 BUDGET = "20 steps"
 """The caps of questions over tools of one's own, beside tokens."""
 DATA = "TAPE_TEST_DATA"
@@ -162,7 +163,7 @@ def musique() -> Sequence[Trial]:
 
 @lru_cache(maxsize=1)
 def own_tools() -> Sequence[Trial]:
-    """Questions over tools as users write them: a fleet of vans, then four earlier sets for development."""
+    """Questions over tools as users write them: a cinema, then five earlier sets for development."""
     caps = {OWN: Budget.read(BUDGET)}
 
     def trial(questions: QuestionSet, question: Question) -> Trial:
@@ -188,7 +189,7 @@ GROUNDS: Mapping[str, Ground] = {
     for ground in (
         Ground("gsm_hard", "GSM-Hard, public", gsm_hard, (201, 300), ("loose", "tight", *BETWEEN), 20_000),
         Ground("musique", "MuSiQue, public", musique, (51, 90), ("loose", "tight", *BETWEEN), 30_000),
-        Ground("own_tools", "tools of one's own: a fleet of vans", own_tools, (1, 24), (OWN,), 30_000),
+        Ground("own_tools", "tools of one's own: a cinema", own_tools, (1, 24), (OWN,), 30_000),
         Ground("desk", "service desk: chains of typed tools", partial(_tasks, "tool_chains", data=DESK), (41, 100),
                (OWN,), 20_000, DECLARED),
         Ground("trips", "trips of three and five days", _trips, (1, 20), (OWN,), 40_000),

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from experiments.evidence.grounds import GROUNDS
 from experiments.harness import anchors, earlier, episodes
 from experiments.harness.differences import Difference, differences
 from experiments.harness.document import markdown, write_report
@@ -53,10 +54,10 @@ KEPT: Mapping[str, str] = {
     "constraints.json": "times of masks, constraint by constraint, measured once",
     "web_qa_measure.json": "our measure beside AssistantBench's scorer on made-up answers; a test scores them again",
     "roles.json": "what models answered in each role, counted; no episodes are played",
-    "gsm_hard_programs.json": "answers of a real model to public problems, problem by problem, measured once",
-    "gsm_hard_ablations.json": "the same without parts of the agent, problem by problem, measured once",
+    "evidence/gsm_hard_development.json": "a real model on development problems, without parts of the agent, once",
+    **{f"evidence/{name}.json": "episodes with a real model; `make evidence` replays them" for name in GROUNDS},
     "bfcl_conversations.json": "conversations of BFCL with a real model, one by one, measured once",
-    "gsm_hard_json.json": "the same with plans as JSON, by an earlier version of this project, measured once",
+    "gsm_hard_json.json": "answers of a real model with plans as JSON, by an earlier version, measured once",
     "own_tools_ablations.json": "the shop without parts of the agent, question by question, measured once",
     "own_tools.json": "answers of a real model to questions over tools, question by question, measured once",
     "effects/schedules.json": "counts of simulated schedules of workers; a seed plays each again",

@@ -1,6 +1,7 @@
 """A fleet of vans: trips, repairs and drivers behind functions, and messages to drivers.
 
-It was written before any agent had played it, and no prompt is tried on it.
+It was written before any agent had played it. Traces of that play led to keys of ``min``, ``max`` and ``sorted`` in the
+language of plans, so it is a set for development since.
 """
 
 from __future__ import annotations

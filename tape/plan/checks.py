@@ -22,7 +22,7 @@ MOST_NODES, DEEPEST = 2_000, 40
 """Parts of one statement, and how deep they may be inside each other."""
 FORMAT = re.compile(r",?(\.([0-9]|1[0-2])f)?")
 """What may follow the colon in an f-string."""
-KEYWORDS = {"sorted": ("reverse",), "min": ("default",), "max": ("default",)}
+KEYWORDS = {"sorted": ("key", "reverse"), "min": ("key", "default"), "max": ("key", "default")}
 """Of functions, what may be given by name."""
 COUNTS = {"len": (1, 1), "sum": (1, 1), "str": (1, 1), "int": (1, 1), "float": (1, 1), "sorted": (1, 1),
           "round": (1, 2), "min": (1, 100), "max": (1, 100)}  # fmt: skip
@@ -261,6 +261,18 @@ def _function(node: ast.Call, name: str) -> None:
     for keyword in node.keywords:
         if keyword.arg not in KEYWORDS.get(name, ()):
             raise NotInLanguageError(f"{name} takes no {keyword.arg}=")
+        if keyword.arg == "key":
+            keyword.value = _keys(node, keyword.value, name)
+
+
+def _keys(node: ast.Call, key: ast.expr, name: str) -> ast.ListComp:
+    """What a list is sorted or compared by, as a comprehension over it: `key=lambda row: row["n"]`."""
+    plain = isinstance(key, ast.Lambda) and ast.unparse(key.args).isidentifier()
+    if not plain or len(node.args) != 1:
+        raise NotInLanguageError(f'the key of {name} is like key=lambda row: row["n"], for one list')
+    assert isinstance(key, ast.Lambda), "as was looked at"
+    variable = ast.Name(key.args.args[0].arg, ast.Store())
+    return ast.ListComp(key.body, [ast.comprehension(variable, node.args[0], [], 0)])
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -271,7 +283,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 _NAMES: dict[type[ast.AST], str] = {
-    ast.Lambda: "a lambda",
+    ast.Lambda: "a lambda that is no key of min, max or sorted",
     ast.Set: "a set",
     ast.SetComp: "a comprehension of a set",
     ast.DictComp: "a comprehension of a dict",

@@ -53,6 +53,11 @@ format ::= ":" ("," | ",."  [0-9] "f" | "." [0-9] "f")
 """
 """Rules that no tool changes."""
 
+_KEYED = ' | ", key=lambda " name ": " expr (", reverse=" ("True" | "False"))?'
+"""What lists of records are sorted or compared by."""
+_SCALARS = ("str", "int", "float", "bool", "None")
+"""Results of which no list is made."""
+
 _LITERALS = {
     "str": "string",
     "int": '"-"? number',
@@ -77,6 +82,7 @@ def gbnf(words: Vocabulary) -> str:
     if kept is not None:
         return kept
     operators = words.operators or OPERATORS
+    keyed = "" if all(tool.returns in _SCALARS for tool in words.tools.values()) else _KEYED
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
         f"root ::= comment{{0,{COMMENT_LINES}}} (line{{1,{MOST_LINES}}} end? | end)",
@@ -87,7 +93,8 @@ def gbnf(words: Vocabulary) -> str:
         *_calls(words),
         *_FIXED.strip().split("\n"),
     ]
-    made = "\n".join(rule + free if rule.startswith("function ::=") else rule for rule in rules) + "\n"
+    more = {"function": free, "several": keyed}
+    made = "\n".join(rule + more.get(rule.partition(" ")[0], "") for rule in rules) + "\n"
     words.__dict__["gbnf"] = made
     return made
 

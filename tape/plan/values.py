@@ -167,15 +167,23 @@ def function(name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> A
         case "sum":
             return _sum(first)
         case "sorted":
-            comparable(values := _list(name, first))
-            return sorted(values, reverse=bool(named.get("reverse", False)))
+            values, keys = _keyed(_list(name, first), named)
+            order = sorted(range(len(values)), key=keys.__getitem__, reverse=bool(named.get("reverse", False)))
+            return [values[place] for place in order]
     values = list(arguments) if len(arguments) > 1 else _list(name, first)
     if not values:
         if "default" in named:
             return named["default"]
         raise FailedError(f"{name} of nothing; give default=...")
-    comparable(values)
-    return max(values) if name == "max" else min(values)
+    values, keys = _keyed(values, named)
+    return values[(max if name == "max" else min)(range(len(values)), key=keys.__getitem__)]
+
+
+def _keyed(values: list[Any], named: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Values, and what they are compared by."""
+    keys = named.get("key", values)
+    comparable(keys)
+    return values, keys
 
 
 def size(value: Any, most: int) -> int:

@@ -20,8 +20,8 @@ from tests.tape.lm.endpoint import Endpoint
 
 pytest.importorskip("openai")
 
-PROGRAM = 'row = [v for v in vans() if v["van"] == "V3"][0]\nanswer(row["make"])'
-BY_HAND = 'Thought: I look.\nAction: {"answer": {"make": "Tessin"}}'
+PROGRAM = 'film = [f for f in films() if f["title"] == "Snow Line"][0]\nanswer(film["minutes"])'
+BY_HAND = 'Thought: I look.\nAction: {"answer": {"minutes": 142}}'
 OWN = GROUNDS["own_tools"]
 
 
@@ -33,7 +33,7 @@ def said(body: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def played(tmp_path: Path) -> Path:
-    """The first question of the fleet, played by TAPE+, ReAct written by hand and TAPE+ without folding."""
+    """The first question of the cinema, played by TAPE+, ReAct written by hand and TAPE+ without folding."""
     with Endpoint(said) as server:
         asked = ["--server", server.url, "--out", str(tmp_path)]
         rows = ["TAPE+", "ReAct by hand", "TAPE+ without folding"]
@@ -74,7 +74,7 @@ def test_committed_replies_play_the_table_again(
     tables.rows.cache_clear()
     assert replay.main(["own_tools"]) == 1
     assert "own: TAPE+: 0 stale, 1 other than committed" in capsys.readouterr().out
-    file.write_text(file.read_text().replace('"task": "fleet make"', '"task": "fleet count"'))
+    file.write_text(file.read_text().replace('"task": "cinema minutes"', '"task": "cinema films"'))
     tables.rows.cache_clear()
     assert replay.main(["own_tools"]) == 1
     assert "own: TAPE+: 1 stale, 0 other than committed" in capsys.readouterr().out

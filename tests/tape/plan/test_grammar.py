@@ -42,6 +42,8 @@ ADMITTED = [
         ),
     ),
     (EVERY, "answer(sum(r['n'] for r in rows('a')))"),
+    (EVERY, "answer(max(rows('a'), key=lambda r: r['n'])['name'])"),
+    (EVERY, "x = sorted(rows('a'), key=lambda r: len(r['n']), reverse=True)\n"),
     (EVERY, "answer(f\"{row['a']:,.2f} and {x + 1} of {round(y, 2)}\")"),
     (EVERY, "answer(x[1:-2][:3])"),
     (EVERY, "i = 1\no = 2\nasse = 3\nfro = 4\nclas = 5\n"),
@@ -54,7 +56,7 @@ NOT_ADMITTED = [
     (SHOP, "x = eval('1')\n"), (SHOP, "x = query(sequel='a')\n"), (SHOP, "x = query(3)\n"), (SHOP, "x = query()\n"),
     (SHOP, "send_email(text='a', to='b')\n"), (SHOP, "x  = query('a')\n"), (SHOP, "x = a.b\n"), (SHOP, "for x in y:\n"),
     (SHOP, "# a\n# b\n# c\n# d\n"), (PRICED, "answer(2 + 3)"), (SHOP, "importos = 1\n"), (SHOP, "osmove = 1\n"),
-    (SHOP, "assert_there = 1\n"),
+    (SHOP, "assert_there = 1\n"), (PRICED, "x = max([2, 1], key=lambda"),
 ]  # fmt: skip
 """What no program of the grammar begins with."""
 
