@@ -85,9 +85,10 @@ def said(trace: Path) -> dict[str, Any]:
         for line in lines:
             event = json.loads(line)
             if event["type"] == "walk_selected" and event["selector"] != "look" and not event["partial"]:
-                value = event["objective"]
-                worth = None if value is None else round(min(1.0, math.exp(value)), 4)
-                return {"fits": bool(event["actions"]), "worth": worth, "cost": event["consumption"].get("usd", 0)}
+                said = {"fits": bool(event["actions"]), "cost": event["consumption"].get("usd", 0)}
+                if event["actions"] and event["problem"].get("objective") == "expect":  # else it is no probability
+                    said["worth"] = round(min(1.0, math.exp(event["objective"])), 4)
+                return said
     return {}
 
 

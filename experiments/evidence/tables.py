@@ -136,17 +136,19 @@ def calibration() -> str:
             if name != OURS or not any("fits" in row for row in episodes):
                 continue
             said = [row for row in episodes if row.get("fits")]
-            brier, base, mean, did, within = 0.0, 0.0, 0.0, 0.0, 0
-            if said:
-                did = statistics.mean(row["right"] for row in said)
-                mean = statistics.mean(row["worth"] for row in said)
-                brier = statistics.mean((row["worth"] - row["right"]) ** 2 for row in said)
-                base = statistics.mean((did - row["right"]) ** 2 for row in said)
-                within = sum(row["usd"] <= row["cost"] for row in said)
+            chances = [row for row in said if "worth" in row]
+            success = "- | - | - | -"
+            if chances:
+                did = statistics.mean(row["right"] for row in chances)
+                mean = statistics.mean(row["worth"] for row in chances)
+                brier = statistics.mean((row["worth"] - row["right"]) ** 2 for row in chances)
+                base = statistics.mean((did - row["right"]) ** 2 for row in chances)
+                success = f"{mean:.2f} | {did:.2f} | {brier:.3f} | {base:.3f}"
+            within = sum(row["usd"] <= row["cost"] for row in said)
             over = sum(bool(row["over"]) for row in said)
             never = sum(row.get("fits") is False for row in episodes)
             lines.append(
-                f"| {ground.title} | {caps} | {len(said)} | {mean:.2f} | {did:.2f} | {brier:.3f} | {base:.3f} | "
+                f"| {ground.title} | {caps} | {len(said)} | {success} | "
                 f"{within} of {len(said)} | {len(said)}; {over} | {never} |"
             )
     return "\n".join(lines) + "\n"
