@@ -86,20 +86,19 @@ def table(ground: str) -> str:
 
 
 def overview() -> str:
-    """TAPE+ beside ReAct on each ground, under its usual caps."""
+    """TAPE+ on each ground under its usual caps, beside ReAct where it was played."""
     lines = ["| ground | n | TAPE+ | ReAct | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, ReAct |"]
     lines.append("|---|---|---|---|---|---|")
     for ground in GROUNDS.values():
         found = groups(ground.name)
-        pair = [found.get((ground.caps[0], name), ()) for name in (OURS, "ReAct")]
-        if not all(pair):
+        ours, other = (found.get((ground.caps[0], name), ()) for name in (OURS, "ReAct"))
+        if not ours:
             continue
-        result = paired(*map(outcomes, pair))
-        both = [[row for row in side if (row["task"], row["draw"]) in outcomes(pair[1])] for side in pair]
-        shares = [f"{low[0]:.0%} ({low[1]:.0%} to {low[2]:.0%})" for low in map(share, both)]
-        tokens = [f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in both]
+        cells = [f"{low[0]:.0%} ({low[1]:.0%} to {low[2]:.0%})" for low in map(share, filter(None, (ours, other)))]
+        above = shown(paired(outcomes(ours), outcomes(other))) if other else "not run"
+        tokens = [f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in (ours, other) if side]
         lines.append(
-            f"| {ground.title} | {result.n} | {shares[0]} | {shares[1]} | {shown(result)} | {', '.join(tokens)} |"
+            f"| {ground.title} | {len(ours)} | {' | '.join([*cells, '-'][:2])} | {above} | {', '.join(tokens)} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -144,12 +143,12 @@ def calibration() -> str:
                 brier = statistics.mean((row["worth"] - row["right"]) ** 2 for row in chances)
                 base = statistics.mean((did - row["right"]) ** 2 for row in chances)
                 success = f"{mean:.2f} | {did:.2f} | {brier:.3f} | {base:.3f}"
-            within = sum(row["usd"] <= row["cost"] for row in said)
+            priced = [row for row in said if row["cost"]]
+            within = f"{sum(row['usd'] <= row['cost'] for row in priced)} of {len(priced)}" if priced else "-"
             over = sum(bool(row["over"]) for row in said)
             never = sum(row.get("fits") is False for row in episodes)
             lines.append(
-                f"| {ground.title} | {caps} | {len(said)} | {success} | "
-                f"{within} of {len(said)} | {len(said)}; {over} | {never} |"
+                f"| {ground.title} | {caps} | {len(said)} | {success} | {within} | {len(said)}; {over} | {never} |"
             )
     return "\n".join(lines) + "\n"
 

@@ -27,6 +27,7 @@ REPORT = "report.md"
 NOT_ANCHORED: Mapping[str, str] = {
     FILE: "the chain itself",
     REPORT: "follows from what is anchored; --check recomputes it",
+    "xz": "replies of a model, from which `make evidence` plays the episodes that are anchored",
     "png": "figures are drawn from what is anchored, and never compared",
 }
 """Files that no anchor holds, by name or ending, and why."""
