@@ -34,10 +34,10 @@ def rows(ground: str) -> Rows:
 
 def groups(ground: str) -> dict[tuple[str, str], Rows]:
     """The episodes by caps and row, in the order in which they were played."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows(ground):
-        found.setdefault((row["caps"], row["row"]), []).append(row)
-    return dict(found)
+        grouped.setdefault((row["caps"], row["row"]), []).append(row)
+    return dict(grouped)
 
 
 def outcomes(episodes: Rows) -> dict[tuple[str, int], float]:
@@ -68,12 +68,12 @@ def table(ground: str) -> str:
         "| caps | agent | right (95 %) | n | tokens, mean | model | tools | unasked | TAPE+ is above it by (95 %) |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    found = groups(ground)
-    for (caps, name), episodes in found.items():
+    grouped = groups(ground)
+    for (caps, name), episodes in grouped.items():
         if name.startswith(WITHOUT):
             continue
         right, low, high = share(episodes)
-        ours = found.get((caps, OURS), ())
+        ours = grouped.get((caps, OURS), ())
         result = paired(outcomes(ours), outcomes(episodes))
         above = "" if name == OURS or not result.n else shown(result)
         tokens, usd = (statistics.mean(row[kind] for row in episodes) for kind in ("tokens", "usd"))
@@ -90,8 +90,8 @@ def overview() -> str:
     lines = ["| ground | n | TAPE+ | ReAct | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, ReAct |"]
     lines.append("|---|---|---|---|---|---|")
     for ground in GROUNDS.values():
-        found = groups(ground.name)
-        ours, other = (found.get((ground.caps[0], name), ()) for name in (OURS, "ReAct"))
+        grouped = groups(ground.name)
+        ours, other = (grouped.get((ground.caps[0], name), ()) for name in (OURS, "ReAct"))
         if not ours:
             continue
         cells = [f"{low[0]:.0%} ({low[1]:.0%} to {low[2]:.0%})" for low in map(share, filter(None, (ours, other)))]
@@ -118,10 +118,10 @@ def parts() -> str:
 
 def _arms() -> Iterator[tuple[str, str, str, Rows, Rows]]:
     for ground in GROUNDS.values():
-        found = groups(ground.name)
-        for (caps, name), episodes in found.items():
-            if name.startswith(WITHOUT) and (caps, OURS) in found:
-                yield name.removeprefix(WITHOUT), ground.title, caps, found[caps, OURS], episodes
+        grouped = groups(ground.name)
+        for (caps, name), episodes in grouped.items():
+            if name.startswith(WITHOUT) and (caps, OURS) in grouped:
+                yield name.removeprefix(WITHOUT), ground.title, caps, grouped[caps, OURS], episodes
 
 
 def calibration() -> str:
@@ -163,11 +163,13 @@ def frontier(ground: str) -> str:
 
 
 def _points(ground: str) -> dict[str, list[tuple[str, float, Value]]]:
-    found: dict[str, list[tuple[str, float, Value]]] = {}
+    grouped: dict[str, list[tuple[str, float, Value]]] = {}
     for (caps, name), episodes in groups(ground).items():
         if not name.startswith(WITHOUT):
-            found.setdefault(name, []).append((caps, statistics.mean(map(dollars, episodes)), Value(*share(episodes))))
-    return {name: sorted(points, key=lambda point: point[1]) for name, points in found.items() if len(points) > 2}
+            grouped.setdefault(name, []).append(
+                (caps, statistics.mean(map(dollars, episodes)), Value(*share(episodes)))
+            )
+    return {name: sorted(points, key=lambda point: point[1]) for name, points in grouped.items() if len(points) > 2}
 
 
 def picture(ground: str) -> None:

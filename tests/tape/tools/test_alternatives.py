@@ -106,7 +106,7 @@ def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
         made = calls[number % len(calls)]
         if made.kind == "multiply":
             state = state.with_failure(Call(made.kind, variant, made.args), "")
-    result = [parse(action) for action in possible(here, state, [made.text for made in calls])]
+    result = [parse(action) for action in possible(here, here.key, state, [made.text for made in calls])]
     assert [made.symbol for made in result] == [made.symbol for made in calls[: len(result)]]
     whole = True
     for number, (named, made) in enumerate(zip(calls, result, strict=False)):
