@@ -176,9 +176,9 @@ def picture(ground: str) -> None:
     """Draw success against dollars."""
     series = tuple(
         Series(name, tuple(value for _, _, value in points), "strong" if name == OURS else "plain",
-               tuple(spent for _, spent, _ in points))
+               tuple(round(100 * spent) for _, spent, _ in points))
         for name, points in _points(ground).items()
     )  # fmt: skip
     panel = Panel(GROUNDS[ground].title, series)
-    plot = Plot("lines", (panel,), "share of tasks that are right (95 %)", "dollars an episode, model and tools")
+    plot = Plot("lines", (panel,), "share of tasks that are right (95 %)", "cents an episode, model and tools (rounded)")
     draw(plot, [ROOT / "docs" / "images" / f"evidence-{ground}.png"])
