@@ -180,5 +180,7 @@ def picture(ground: str) -> None:
         for name, points in _points(ground).items()
     )  # fmt: skip
     panel = Panel(GROUNDS[ground].title, series)
-    plot = Plot("lines", (panel,), "share of tasks that are right (95 %)", "cents an episode, model and tools (rounded)")
+    plot = Plot(
+        "lines", (panel,), "share of tasks that are right (95 %)", "cents an episode, model and tools (rounded)"
+    )
     draw(plot, [ROOT / "docs" / "images" / f"evidence-{ground}.png"])
