@@ -134,9 +134,7 @@ def gsm_hard() -> Sequence[Trial]:
         return {"loose": loose, "tight": tight, **between(tight, loose)}
 
     return [
-        Trial(
-            f"{number}", partial(_made, lambda problem=problem: GsmHardEnvironment(problem)), caps(problem.operations)
-        )  # type: ignore[misc]
+        Trial(f"{number}", partial(_made, partial(GsmHardEnvironment, problem)), caps(problem.operations))
         for number, problem in enumerate(load(data("gsm_hard", "gsmhard_even.jsonl")), 1)
     ]
 
@@ -196,14 +194,3 @@ GROUNDS: Mapping[str, Ground] = {
     )
 }  # fmt: skip
 """The grounds by name."""
-
-
-def ground(name: str) -> Ground:
-    """A ground.
-
-    Raises:
-        ConfigError: There is none of that name.
-    """
-    if name not in GROUNDS:
-        raise ConfigError(f"there is no ground {name!r}; there is: {', '.join(GROUNDS)}")
-    return GROUNDS[name]

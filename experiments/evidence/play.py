@@ -10,18 +10,21 @@ import argparse
 import asyncio
 import json
 import math
+import re
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.evidence.grounds import GROUNDS, Ground, Trial, ground
+from experiments.evidence.grounds import GROUNDS, Ground, Trial
 from experiments.evidence.replies import Replies, SameSamples, StaleError
 from experiments.evidence.rows import ALL_ROWS, OURS, RIVALS, ROWS
+from experiments.evidence.tables import outcomes, share, shown
 from experiments.own_tools.sets import judge
 from experiments.own_tools.without import WITHOUT, without
 from tape.budget import Budget
-from tape.statistics import paired, wilson
+from tape.statistics import paired
 
 
 class Played(NamedTuple):
@@ -103,9 +106,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--server", help="an OpenAI-compatible server (default: only kept replies are said)")
     parser.add_argument("--out", type=Path, required=True, help="a folder for results, traces and replies")
     given = parser.parse_args(arguments)
-    where = ground(given.ground)
+    where = GROUNDS[given.ground]
     caps = given.caps or where.caps[0]
+    if caps not in where.caps:
+        parser.error(f"{where.name} has no caps {caps!r}; it has: {', '.join(where.caps)}")
+    if not re.fullmatch(r"[1-9]\d*-[1-9]\d*", given.tasks):
+        parser.error(f"--tasks is like 1-20, got {given.tasks!r}")
     first, last = map(int, given.tasks.split("-"))
+    chosen = where.trials()[first - 1 : last]
+    if not chosen:
+        parser.error(f"{where.name} has {len(where.trials())} tasks, none of them in {given.tasks}")
+    if any(name in RIVALS for name in given.rows) and chosen[0].own is None:
+        parser.error(f"{', '.join(RIVALS)} play own_tools alone")
     folder = given.out / where.name
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "results.jsonl"
@@ -114,12 +126,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = {Played(row["row"], row["task"], row["caps"], row["draw"]) for row in rows}
     for name in given.rows:
         for draw in range(given.draws):
-            for trial in where.trials()[first - 1 : last]:
+            for trial in chosen:
                 played = Played(name, trial.id, caps, draw)
                 if played in known:
                     continue
                 trace = folder / "traces" / caps / name / f"{trial.id}-{draw}.jsonl"
-                rows.append(play(played, where, trial, replies, trace))
+                try:
+                    rows.append(play(played, where, trial, replies, trace))
+                except StaleError as error:
+                    print(f"{error}; name a server to ask it", file=sys.stderr)
+                    return 1
                 with file.open("a") as out:
                     out.write(json.dumps(rows[-1]) + "\n")
                 print(f"{name} {trial.id}: {_short(rows[-1])}", flush=True)
@@ -133,17 +149,14 @@ def _short(row: Mapping[str, Any]) -> str:
 
 def line(name: str, caps: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """A row of the table; TAPE+ is compared with it by task."""
-    own = {(row["task"], row["draw"]): row for row in rows if row["row"] == name and row["caps"] == caps}
-    tape = {(row["task"], row["draw"]): row for row in rows if row["row"] == OURS and row["caps"] == caps}
-    count, right = len(own), sum(row["right"] for row in own.values())
-    tasks = len({task for task, _ in own})
-    low, high = wilson(right / count * tasks, tasks)
-    tokens = statistics.mean(row["tokens"] for row in own.values())
-    text = f"{name}: {right} of {count} right, {right / count:.0%} ({low:.0%} to {high:.0%}), {tokens:.0f} tokens"
+    own, tape = ([row for row in rows if row["row"] == each and row["caps"] == caps] for each in (name, OURS))
+    right, low, high = share(own)
+    tokens = statistics.mean(row["tokens"] for row in own)
+    count = f"{sum(row['right'] for row in own)} of {len(own)} right"
+    text = f"{name}: {count}, {right:.0%} ({low:.0%} to {high:.0%}), {tokens:.0f} tokens"
     if name != OURS and tape:
-        result = paired(*({key: float(row["right"]) for key, row in side.items()} for side in (tape, own)))
-        text += f"; TAPE+ is above it by {result.difference:+.0%} ({result.low:+.0%} to {result.high:+.0%})"
-    over = sum(bool(row["over"]) for row in own.values())
+        text += f"; TAPE+ is above it by {shown(paired(outcomes(tape), outcomes(own)))}"
+    over = sum(bool(row["over"]) for row in own)
     return text + (f"; {over} over a cap" if over else "")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.evidence.grounds import GROUNDS, ground
+from experiments.evidence.grounds import GROUNDS
 from experiments.evidence.replies import IDENTITY, pack
 from experiments.evidence.tables import FOLDER
 from experiments.harness import register
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="the folder that was played into")
     parser.add_argument("--commit", required=True, help="the commit that was played")
     given = parser.parse_args(arguments)
-    where = ground(given.ground)
+    where = GROUNDS[given.ground]
     folder: Path = given.out / where.name
     first, last = where.test
     test = {trial.id for trial in where.trials()[first - 1 : last]}

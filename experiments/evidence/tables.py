@@ -19,8 +19,6 @@ FOLDER = RESULTS / "evidence"
 PRICE = 0.10
 """Dollars for a million tokens of prompts or answers: what genai-prices lists for Llama 3.2 1B at Amazon Bedrock, the
 hosted model nearest in size; Qwen2.5-Coder-1.5B has no listed price."""
-LONG = 0.055
-"""Smaller differences are not claimed: a checkpoint differs as much from itself between seeds."""
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.own_tools.sets import Message, Question, QuestionSet, World
-from tape.tools import ToolFailedError, tool
+from experiments.own_tools.sets import Message, Question, QuestionSet, World, entry
+from tape.tools import tool
 
 FILMS = {
     "Red Tide": {"year": 1994, "minutes": 128, "language": "English", "age": 16},
@@ -35,12 +35,6 @@ MEMBERS = {
 }
 
 
-def _of(table: Any, key: str) -> Any:
-    if key not in table:
-        raise ToolFailedError(f"there is no {key}; there is: {', '.join(table)}")
-    return table[key]
-
-
 def world() -> World:
     """The cinema as it is before a question."""
     made = World([])
@@ -58,13 +52,13 @@ def world() -> World:
     @tool(pure=True, usd="0.001")
     def showings_of(film: str) -> list[dict[str, Any]]:
         """List all showings of a film by its title, as showings does."""
-        _of(FILMS, film)
+        entry(FILMS, film)
         return [showing for showing in SHOWINGS if showing["film"] == film]
 
     @tool(pure=True, usd="0.001")
     def hall(name: str) -> dict[str, int]:
         """Get seats and floor of a hall."""
-        return dict(_of(HALLS, name))
+        return dict(entry(HALLS, name))
 
     @tool(pure=True, usd="0.002")
     def members() -> list[dict[str, Any]]:

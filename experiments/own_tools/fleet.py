@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.own_tools.sets import Message, Question, QuestionSet, World
-from tape.tools import ToolFailedError, tool
+from experiments.own_tools.sets import Message, Question, QuestionSet, World, entry
+from tape.tools import tool
 
 VANS = {
     "V1": {"driver": "Amara", "make": "Rova", "year": 2017, "litres_per_100_km": 9.0},
@@ -47,12 +47,6 @@ DRIVERS = {
 }
 
 
-def _of(table: Any, key: str) -> Any:
-    if key not in table:
-        raise ToolFailedError(f"there is no {key}; there is: {', '.join(table)}")
-    return table[key]
-
-
 def world() -> World:
     """The fleet as it is before a question."""
     made = World([])
@@ -70,18 +64,18 @@ def world() -> World:
     @tool(pure=True, usd="0.001")
     def trips_of(van: str) -> list[dict[str, Any]]:
         """List all trips of a van such as V1, as trips does."""
-        _of(VANS, van)
+        entry(VANS, van)
         return [trip for trip in TRIPS if trip["van"] == van]
 
     @tool(pure=True, usd="0.002")
     def repairs(van: str) -> list[dict[str, Any]]:
         """List the repairs of a van, each with day, part and euros."""
-        return list(_of(REPAIRS, van))
+        return list(entry(REPAIRS, van))
 
     @tool(pure=True, usd="0.001")
     def driver(name: str) -> dict[str, str]:
         """Get phone, email and licence of a driver."""
-        return dict(_of(DRIVERS, name))
+        return dict(entry(DRIVERS, name))
 
     @tool(usd="0.01")
     def send(email: str, text: str) -> str:

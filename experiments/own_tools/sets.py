@@ -6,11 +6,13 @@ import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, create_model
 
 from tape.tools import Tool, ToolFailedError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,17 @@ def same(given: Any, expected: Any) -> bool:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return False
     return math.isclose(given, expected, rel_tol=1e-6, abs_tol=1e-9)
+
+
+def entry(table: Mapping[str, T], key: str) -> T:
+    """An entry of a table.
+
+    Raises:
+        ToolFailedError: There is none; says which there are.
+    """
+    if key not in table:
+        raise ToolFailedError(f"there is no {key}; there is: {', '.join(table)}")
+    return table[key]
 
 
 def database(script: str) -> sqlite3.Connection:

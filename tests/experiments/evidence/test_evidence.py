@@ -94,6 +94,28 @@ def test_a_new_prompt_has_no_reply(played: Path, tmp_path: Path) -> None:
     replies.close()
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["desk", "--tasks", "all"], "--tasks is like 1-20, got 'all'"),
+        (["desk", "--tasks", "900-901"], "desk has 100 tasks, none of them in 900-901"),
+        (["desk", "--tasks", "1-2", "--caps", "tight"], "desk has no caps 'tight'; it has: own"),
+        (["desk", "--tasks", "1-2", "--rows", "pydantic-ai"], "play own_tools alone"),
+    ],
+)
+def test_what_cannot_be_played_is_said(
+    given: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*given, "--out", str(tmp_path)])
+    assert why in capsys.readouterr().err
+
+
+def test_without_a_server_what_is_not_kept_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["own_tools", "--tasks", "1-1", "--out", str(tmp_path)]) == 1
+    assert "it has changed; name a server to ask it" in capsys.readouterr().err
+
+
 def test_caps_between_two() -> None:
     made = between(Budget({"usd": 300, "steps": 3}), Budget({"usd": 600, "steps": 9}))
     assert [dict(caps) for caps in made.values()] == [
