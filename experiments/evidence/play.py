@@ -24,6 +24,7 @@ from experiments.evidence.tables import outcomes, share, shown
 from experiments.own_tools.sets import judge
 from experiments.own_tools.without import WITHOUT, without
 from tape.budget import Budget
+from tape.errors import ModelError
 from tape.statistics import paired
 
 
@@ -41,11 +42,16 @@ def play(played: Played, where: Ground, trial: Trial, replies: Replies, trace: P
 
     Raises:
         StaleError: There is no server, and a prompt has no reply that is kept.
+        ModelError: The server has not answered: that is no outcome of the agent.
     """
     replies.stale = False
     row = _played(played, where, trial, replies, trace)
     if replies.stale:
-        raise StaleError(f"{where.name} {trial.id}, {played.row}: no reply to a prompt is kept: it has changed")
+        raise StaleError(
+            f"{where.name} {trial.id}, {played.row}: no reply to a prompt is kept, since it has changed; name a server"
+        )
+    if row["end"] == "model_error":
+        raise ModelError(f"{where.name} {trial.id}, {played.row}: the server has not answered; see {trace}")
     return row
 
 
@@ -133,8 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 trace = folder / "traces" / caps / name / f"{trial.id}-{draw}.jsonl"
                 try:
                     rows.append(play(played, where, trial, replies, trace))
-                except StaleError as error:
-                    print(f"{error}; name a server to ask it", file=sys.stderr)
+                except ModelError as error:
+                    print(error, file=sys.stderr)
                     return 1
                 with file.open("a") as out:
                     out.write(json.dumps(rows[-1]) + "\n")

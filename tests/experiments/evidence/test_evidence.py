@@ -113,7 +113,14 @@ def test_what_cannot_be_played_is_said(
 
 def test_without_a_server_what_is_not_kept_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["own_tools", "--tasks", "1-1", "--out", str(tmp_path)]) == 1
-    assert "it has changed; name a server to ask it" in capsys.readouterr().err
+    assert "it has changed; name a server" in capsys.readouterr().err
+
+
+def test_an_episode_that_the_server_broke_off_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Endpoint(said, refuse=lambda body: "no such model", status=404) as server:
+        assert main(["own_tools", "--tasks", "1-1", "--server", server.url, "--out", str(tmp_path)]) == 1
+    assert "the server has not answered" in capsys.readouterr().err
+    assert not (tmp_path / "own_tools" / "results.jsonl").exists()
 
 
 def test_caps_between_two() -> None:
