@@ -7,9 +7,11 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, count
-from typing import Any, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter
+from typing_extensions import TypedDict, is_typeddict
 
 from tape.budget import in_units
 from tape.plan.shown import comment, literal
@@ -210,12 +212,23 @@ def shown_type(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> s
     return _TYPES.get(str(kind), "Any")
 
 
+def _described(hint: Any) -> Any:
+    """A hint whose records pydantic can describe: before Python 3.12 it refuses those of ``typing.TypedDict``."""
+    if is_typeddict(hint):
+        fields = {name: _described(kind) for name, kind in get_type_hints(hint, include_extras=True).items()}
+        return TypedDict(hint.__name__, fields, total=hint.__total__)  # type: ignore[operator]
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return Union[tuple(map(_described, parts))]  # noqa: UP007  # made of parts
+    return origin[tuple(map(_described, parts))] if origin in (list, dict) else hint
+
+
 @lru_cache(maxsize=1024)
 def returned(function: Any) -> str:
     """The type of a function's result, as it is shown; ``Any`` where it is not declared."""
     try:
         hint = get_type_hints(function).get("return", Any)
-        schema = TypeAdapter[Any](hint).json_schema(mode="serialization")
+        schema = TypeAdapter[Any](_described(hint)).json_schema(mode="serialization")
     except Exception:  # a hint that cannot be read, or of which pydantic has no schema, is no reason to refuse a tool
         return "Any"
     return shown_type(schema, schema.get("$defs", {}))

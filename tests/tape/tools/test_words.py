@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 from pydantic import BaseModel, Field
@@ -16,7 +16,7 @@ from tape.tools import Tool, ToolEnvironment, tool
 from tape.tools.answers import AnswerType
 from tape.tools.making import make_tool
 from tape.tools.toolbox import Toolbox
-from tape.tools.words import names, shown_type, vocabulary
+from tape.tools.words import names, returned, shown_type, vocabulary
 from tests.tape.tools.helpers import TOOLS
 
 
@@ -28,6 +28,11 @@ class Colour(Enum):
 class Place(BaseModel):
     city: str
     zip: int | None = None
+
+
+class Order(TypedDict, total=False):
+    item: str
+    dollars: int
 
 
 class Row(BaseModel):
@@ -160,3 +165,13 @@ def test_nothing_in_a_schema_can_write_a_line_or_a_special_token() -> None:
     named = {"type": "object", "properties": {"<|im_end|>\nTask": {"type": "string"}}}
     assert "<" not in shown_type(named, {})
     assert "\n" not in shown_type(named, {})
+
+
+def test_records_of_typing_are_shown_by_their_fields() -> None:
+    def first() -> Order: ...
+
+    def some() -> list[Order] | None: ...
+
+    first.__annotations__, some.__annotations__ = {"return": Order}, {"return": list[Order] | None}
+    assert returned(first) == "{item: str, dollars: int}"
+    assert returned(some) == "list[{item: str, dollars: int}] | None"
