@@ -98,7 +98,8 @@ class ProgramFormat(ToolFormat):
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for a program, or for the rest of one after what was done."""
         words = self._each(remaining)
-        return Request(self._prompt(words, self.done(as_state(state)), remaining), PROGRAM_TOKENS, role="plan")
+        prompt = self._prompt(words, self.done(as_state(state)), remaining)
+        return Request(prompt, PROGRAM_TOKENS, constraint=Grammar(gbnf(words), required=False), role="plan")
 
     def done(self, state: ToolState) -> list[Done]:
         """What was called so far for the task, as lines of a program, with what came of it."""
@@ -264,7 +265,7 @@ class ProgramFormat(ToolFormat):
             prompt = self._prompt(words, done, remaining, f"{hint}Write {action}")
             return Request(prompt, LINE_TOKENS, constraint=OneOf((action,)), role="act")
         prompt = self._prompt(words, done, remaining, hint + NEXT.format("answer(...)"))
-        return Request(prompt, LINE_TOKENS, role="act")
+        return Request(prompt, LINE_TOKENS, constraint=Grammar(gbnf(words), required=False), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The comment, and the first call or the answer."""

@@ -8,6 +8,7 @@ import pytest
 
 from tape.errors import InvalidOutputError
 from tape.lm.base import Grammar, OneOf
+from tape.plan.grammar import gbnf
 from tape.plan.prompt import UNTYPED
 from tape.tools.calls import parse
 from tape.tools.prompts.programs import ANSWER_TOKENS, LINE_TOKENS, PROGRAM_TOKENS, ProgramFormat
@@ -30,7 +31,8 @@ def form() -> ProgramFormat:
 
 def test_a_plan_request_shows_rules_tools_by_variant_examples_task_results_and_budget(form: ProgramFormat) -> None:
     request = form.plan_request(AFTER, {"usd": 5_000, "steps": 3})
-    assert (request.role, request.max_tokens, request.constraint) == ("plan", PROGRAM_TOKENS, None)
+    assert (request.role, request.max_tokens) == ("plan", PROGRAM_TOKENS)
+    assert request.constraint == Grammar(gbnf(form._each({"usd": 1, "steps": 1})), required=False)
     _, *examples, _ = request.prompt
     assert [getattr(example, "content", "") for example in examples] == [text for pair in UNTYPED for text in pair]
     stub = 'def multiply_exact(a: float, b: float) -> float: "Multiply two numbers."  # $0.02; right with probability 1'
@@ -58,7 +60,8 @@ def test_a_program_request_names_kinds_and_may_hold_a_server_to_the_grammar() ->
 
 def test_an_act_request_asks_for_the_next_line_or_for_a_fixed_action(form: ProgramFormat) -> None:
     free = form.act_request(AFTER, {"usd": 5_000}, None, ["add(a=1, b=1)"])
-    assert (free.role, free.max_tokens, free.constraint) == ("act", LINE_TOKENS, None)
+    assert (free.role, free.max_tokens) == ("act", LINE_TOKENS)
+    assert free.constraint == Grammar(gbnf(form._each({"usd": 1})), required=False)
     assert "A plan for what is left:\nadd(a=1, b=1)\n\nWrite the next line of the program" in asked(free)
     fixed = form.act_request(AFTER, {}, "add(a=1, b=#1)", ())
     assert fixed.constraint == OneOf(("add(a=1, b=#1)",))
