@@ -10,10 +10,13 @@ from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import Execution
 from tape.errors import InvalidOutputError
+from tape.lm.base import Message, Request
 from tape.protocols import Acted, Action, Actor, State
 
 MAX_RETRIES = 3
 """Most further samples after an action that could not be read."""
+LONGEST_REASON = 400
+"""Characters of why it could not be."""
 
 
 class LmActor:
@@ -27,6 +30,7 @@ class LmActor:
 
     def __init__(self, context: RoleContext, execution: Execution, temperature: float) -> None:
         self._context, self._execution, self._temperature = context, execution, temperature
+        self._wrong: tuple[State, str, str] | None = None  # what was written last in which state, and why it is none
 
     async def act(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
@@ -53,7 +57,7 @@ class LmActor:
         """Sample ``count`` actions from one request; an unreadable one is counted and has no action."""
         fixed = action if self._execution == "constrained" else None
         request = self._context.prompt_format.act_request(state, remaining, fixed, plan)
-        request = replace(request, n=count, temperature=self._temperature, seed=seed)
+        request = replace(self._again(state, request), n=count, temperature=self._temperature, seed=seed)
         [completion] = await self._context.lm.generate([request])
         return [self._read(state, text, fixed) for text in completion.texts]
 
@@ -63,18 +67,30 @@ class LmActor:
         except InvalidOutputError as error:
             self._context.count_malformed("act", text, error)
             self._context.lm.report(readable=False)
+            self._wrong = state, text, str(error)[:LONGEST_REASON]
             # Under the constraint the action is known; only the thought can be cut off.
             return Acted(fixed, text)
         self._context.lm.report(readable=True)
         return Acted(written, thought)
 
+    def _again(self, state: State, request: Request) -> Request:
+        """In a chat the model is told what was wrong with its last words in this state."""
+        if self._wrong is None or self._wrong[0] != state or isinstance(request.prompt, str):
+            return request
+        _, text, why = self._wrong
+        return replace(request, prompt=(*request.prompt, Message("assistant", text), Message("user", f"{why}. Again.")))
+
     def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
         """The most that acting once with ``plan`` as the rest of the path can use, retries included."""
         if self._execution == "forced":
             return Resources()
-        once = self._context.lm.worst_case(self._context.prompt_format.act_request(state, remaining, None, plan))
-        calls = 1 if self._execution == "constrained" else 1 + MAX_RETRIES
-        return sum([once] * calls, Resources())
+        request = self._context.prompt_format.act_request(state, remaining, None, plan)
+        once = self._context.lm.worst_case(request)
+        if self._execution == "constrained":
+            return once
+        told = 0 if isinstance(request.prompt, str) else request.max_tokens + LONGEST_REASON  # its last words, and why
+        longer = replace(request, max_tokens=request.max_tokens + told)
+        return sum([self._context.lm.worst_case(longer)] * MAX_RETRIES, once)
 
 
 async def write_action(

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from tape.plan.vocabulary import ANSWER, ASK, OPERATORS, Parameter, Vocabulary
 
-COMMENT_LINES, COMMENT_LENGTH = 3, 160
-"""Lines of a comment, and characters of each."""
+COMMENT_LINES, COMMENT_LENGTH, NOTE_LENGTH = 3, 160, 80
+"""Lines of a comment, characters of each, and of one behind a line."""
 MOST_LINES = 30
 """Statements; a model that loses its way would write on and on."""
 
@@ -25,7 +25,6 @@ _NO_NAMES = ("if", "for", "from", "wh", "def", "print", "next", "import", "os", 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not", "and", "or")
 
 _FIXED = r"""
-line ::= name " = " expr "\n" | call "\n"
 expr ::= flat (" if " flat " else " expr)?
 flat ::= sum (comparison sum){0,3}
 sum ::= part (operator part){0,6}
@@ -69,8 +68,10 @@ _LITERALS = {
 """The literals of a type, by its name as it is shown, without what stands in brackets."""
 
 
-def gbnf(words: Vocabulary) -> str:
+def gbnf(words: Vocabulary, *, notes: bool = False) -> str:
     """The grammar of programs over a vocabulary, which keeps it: each request has it.
+
+    With ``notes`` lines may end in a comment, as a model writes them after lines that are shown with their results.
 
     Examples:
         >>> from tape.plan.grammar import gbnf
@@ -78,9 +79,11 @@ def gbnf(words: Vocabulary) -> str:
         >>> print(gbnf(Vocabulary.of(ToolSignature("price", (Parameter("item", "str"),)))).splitlines()[3])
         tool0-0 ::= "item=" tool0-value-0 tool0-more-1
     """
-    kept: str | None = words.__dict__.get("gbnf")
+    key = "gbnf with notes" if notes else "gbnf"
+    kept: str | None = words.__dict__.get(key)
     if kept is not None:
         return kept
+    note = f' ("  #" [^\\n]{{0,{NOTE_LENGTH}}})?' if notes else ""
     operators = words.operators or OPERATORS
     keyed = "" if all(tool.returns in _SCALARS for tool in words.tools.values()) else _KEYED
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
@@ -91,11 +94,12 @@ def gbnf(words: Vocabulary) -> str:
         f"comparison ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in _COMPARISONS)}",
         f"name ::= {_names(_NO_NAMES, _LETTERS)}",
         *_calls(words),
+        f'line ::= name " = " expr{note} "\\n" | call{note} "\\n"',
         *_FIXED.strip().split("\n"),
     ]
     more = {"function": free, "several": keyed}
     made = "\n".join(rule + more.get(rule.partition(" ")[0], "") for rule in rules) + "\n"
-    words.__dict__["gbnf"] = made
+    words.__dict__[key] = made
     return made
 
 

@@ -265,7 +265,7 @@ class ProgramFormat(ToolFormat):
             prompt = self._prompt(words, done, remaining, f"{hint}Write {action}")
             return Request(prompt, LINE_TOKENS, constraint=OneOf((action,)), role="act")
         prompt = self._prompt(words, done, remaining, hint + NEXT.format("answer(...)"))
-        return Request(prompt, LINE_TOKENS, constraint=Grammar(gbnf(words), required=False), role="act")
+        return Request(prompt, LINE_TOKENS, constraint=Grammar(gbnf(words, notes=True), required=False), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The comment, and the first call or the answer."""
@@ -273,7 +273,7 @@ class ProgramFormat(ToolFormat):
         if (fixed := self._action(text.strip())) is not None:
             return "", fixed
         program, run = self._unfolded(here, text)
-        if not run.calls and run.answer is None:
+        if not run.calls and run.answer is None and run.failure is None:
             program, run = self._unfolded(here, text, known=False)  # a call that is refused: its result is there
         why = run.failure.why if run.failure else program.stopped.why if program.stopped else "it makes no call"
         if run.calls and run.calls[0].ready and (made := self._call(run.calls[0], (), here.values())) is not None:

@@ -61,9 +61,9 @@ NOT_ADMITTED = [
 """What no program of the grammar begins with."""
 
 
-def matcher(words: Vocabulary) -> llguidance.LLMatcher:
+def matcher(words: Vocabulary, *, notes: bool = False) -> llguidance.LLMatcher:
     tokens = llguidance.LLTokenizer("byte")
-    made = llguidance.LLMatcher(tokens, llguidance.grammar_from("lark", convert.any_to_lark(gbnf(words))))
+    made = llguidance.LLMatcher(tokens, llguidance.grammar_from("lark", convert.any_to_lark(gbnf(words, notes=notes))))
     assert not made.get_error(), made.get_error()
     return made
 
@@ -71,6 +71,13 @@ def matcher(words: Vocabulary) -> llguidance.LLMatcher:
 def admitted(words: Vocabulary, text: str) -> int:
     """How many bytes of a text a program of the grammar can begin with."""
     return int(matcher(words).try_consume_tokens(list(text.encode())))
+
+
+def test_lines_may_end_in_notes_where_they_are_asked_for() -> None:
+    text = "x = query(sql='a')  # -> 3\nanswer(x)"
+    assert matcher(SHOP, notes=True).try_consume_tokens(list(text.encode())) == len(text)
+    assert admitted(SHOP, text) < len(text)
+    assert read(text, SHOP).stopped is None
 
 
 @pytest.mark.parametrize(("words", "text"), ADMITTED)

@@ -61,7 +61,7 @@ def test_a_program_request_names_kinds_and_may_hold_a_server_to_the_grammar() ->
 def test_an_act_request_asks_for_the_next_line_or_for_a_fixed_action(form: ProgramFormat) -> None:
     free = form.act_request(AFTER, {"usd": 5_000}, None, ["add(a=1, b=1)"])
     assert (free.role, free.max_tokens) == ("act", LINE_TOKENS)
-    assert free.constraint == Grammar(gbnf(form._each({"usd": 1})), required=False)
+    assert free.constraint == Grammar(gbnf(form._each({"usd": 1}), notes=True), required=False)
     assert "A plan for what is left:\nadd(a=1, b=1)\n\nWrite the next line of the program" in asked(free)
     fixed = form.act_request(AFTER, {}, "add(a=1, b=#1)", ())
     assert fixed.constraint == OneOf(("add(a=1, b=#1)",))
