@@ -27,6 +27,8 @@ def solve(
     solver: str | Solver = "labelling",
     time_limit: float | None = None,
     risk: Risk | float | None = None,
+    *,
+    proof: bool = False,
 ) -> PathSolution:
     """Finds the best path that keeps every budget (TAPE eq. 6-11 and 15-16), by either objective.
 
@@ -42,6 +44,8 @@ def solve(
         risk: The allowed probability that a resource's total exceeds its budget, where costs have `spreads`; it takes
             the place of `problem.risk`. A number p means `Risk(p, "normal")`; `solvers.Assumption` says which
             assumption gives which guarantee. None leaves the problem's own.
+        proof: Also prove the answer, in what is left of the time limit (`solvers.proof`); a message says where that
+            does not succeed.
 
     Raises:
         ProblemError: If the time limit is not a positive number, or the risk is malformed.
@@ -75,6 +79,10 @@ def solve(
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         answer = without_path(Status.ERROR, message=f"{type(error).__name__}: {error}")
+    if proof:
+        from solvers.proof import with_proof  # not needed otherwise
+
+        answer = with_proof(problem, answer, deadline)
     return answer.but(seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvers.proof import Proof
 
 
 class Status(StrEnum):
@@ -48,6 +51,7 @@ class PathSolution:
         message: Details, above all for ERROR.
         solve_seconds: Seconds in the backend's own search, model building and process start excluded; None where that
             is not known.
+        proof: That it is best, or that nothing fits, where `solve` was asked for one; its checker has passed it.
 
     Examples:
         >>> from solvers import PathProblem, solve
@@ -69,6 +73,7 @@ class PathSolution:
     solver: str = ""
     message: str = ""
     solve_seconds: float | None = None
+    proof: Proof | None = None
 
     def but(self, **fields: Any) -> PathSolution:
         """As `dataclasses.replace` for fields that exist, without its price: a solve does this more than once."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tape.cli.numbers import real, whole
+from tape.files import replace_file
 
 if TYPE_CHECKING:
-    from solvers import Explanation, RcspProblem, ShortestPath
+    from solvers import Explanation, RcspProblem, ShortestPath, Status
     from tape.choice.graph import PlanGraph
 
 
@@ -20,6 +21,8 @@ def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0 with a path, 1 without."""
     parser = _parser()
     args = parser.parse_args(argv)
+    if args.proof is not None and (args.objective == "stay" or args.risk is not None):
+        parser.error("--proof: not with --objective stay, and not with --risk")
     if args.format != "graph":
         return _shortest(parser, args)
     return _plan_graph(args)
@@ -49,6 +52,9 @@ def _plan_graph(args: argparse.Namespace) -> int:
         # A horizon that follows from the budgets is no limit of its own.
         limited = problem if horizon is not None else replace(problem, horizon=None)
         explanation = solvers.explain(limited, args.time_limit)
+    asked = {"budgets": dict(problem.named(problem.budgets)), "start": start, "discount": args.discount}
+    asked |= ({"horizon": horizon} if horizon is not None else {}) | ({"goals": goals} if goals else {})
+    said = _proof(args, asked, solution.status, solution.edges)
     path = [graph.edge(ids[e]) for e in solution.edges]
     used = problem.named(solution.consumption)
     if args.json:
@@ -62,6 +68,7 @@ def _plan_graph(args: argparse.Namespace) -> int:
             "solver": solution.solver,
             "message": solution.message,
         }
+        answer |= {"proof": said} if said else {}
         if explanation is not None:
             answer["explanation"] = explanation.to_dict(_number) | {"text": _explained(explanation, graph, start, ids)}
         print(json.dumps(answer, indent=1))
@@ -80,6 +87,8 @@ def _plan_graph(args: argparse.Namespace) -> int:
             print(start)
             for edge in path:
                 print(f"  --{edge.action}--> {edge.target}")
+        if said:
+            print(said)
     if args.draw:
         from tape.show.draw import draw
 
@@ -162,6 +171,12 @@ def _parser() -> argparse.ArgumentParser:
         "--no-explain", action="store_true", help="where there is no path, do not look for what would do"
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument(
+        "--proof",
+        type=Path,
+        metavar="OUT.json",
+        help="write a proof, for `python solvers/check_proof.py FILE OUT.json`",
+    )
     parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg)")
     return parser
 
@@ -206,6 +221,25 @@ def _spreads(graph: PlanGraph, ids: Sequence[int], kinds: Sequence[str]) -> list
     return rows
 
 
+def _proof(args: argparse.Namespace, asked: Mapping[str, Any], status: Status, path: Sequence[int]) -> str:
+    """Write a proof of the answer, if one is asked for; returns what it shows, or why there is none."""
+    if args.proof is None:
+        return ""
+    from solvers.check_proof import ProofError
+    from solvers.deadline import SolveDeadline
+    from solvers.proof import NoProofError, prove
+
+    try:
+        if status not in ("OPTIMAL", "INFEASIBLE"):
+            raise NoProofError("only what is best, or that nothing fits, can be proven")
+        text = args.graph.read_text(encoding="utf-8")
+        proof = prove(text, asked, path if status == "OPTIMAL" else None, SolveDeadline(args.time_limit))
+    except (NoProofError, ProofError, UnicodeError) as error:
+        return f"no proof: {error}"
+    replace_file(args.proof, proof.text.encode())
+    return f"{proof.check()}; written: {args.proof}"
+
+
 _OTHERS = ("objective", "horizon", "discount", "solver", "risk", "risk_assumption", "draw")
 
 
@@ -214,10 +248,14 @@ def _shortest(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     for name in _OTHERS:
         if getattr(args, name) != parser.get_default(name):
             parser.error(f"--{name.replace('_', '-')} is for plan graphs, not for --format {args.format}")
+    if args.proof is not None and (args.start or args.goal):
+        parser.error("--proof: only from the first node to the last, as in the file")
     problem = _read(parser, args)
     from solvers import Status, shortest_path
 
     path = shortest_path(problem, time_limit=args.time_limit)
+    asked = {"budgets": dict(zip(problem.resources, problem.upper, strict=True)) if args.budget else {}}
+    said = _proof(args, asked, path.status, path.edges)
     explanation = path.explanation if path.status is Status.INFEASIBLE and not args.no_explain else None
     if args.json:
         answer = {
@@ -229,11 +267,14 @@ def _shortest(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
             "bound": path.bound,
             "message": path.message,
         }
+        answer |= {"proof": said} if said else {}
         if explanation is not None:
             answer["explanation"] = explanation.to_dict()
         print(json.dumps(answer))
     else:
         _print(problem, path)
+        if said:
+            print(said)
         if explanation is not None:
             print(explanation.text())
     return 0 if path.nodes else 1

@@ -1,0 +1,322 @@
+"""Proofs that a path is best, or that nothing fits: what `solvers.check_proof` checks.
+
+The search is a small one of its own, in whole numbers. Multipliers come from the Lagrangian dual, one
+resource after the other (Handler and Zang, 1980). Beginnings of paths are then expanded in the order of their bounds,
+until each is bounded by the path that is claimed, or no better than another one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from solvers.check_proof import (
+    SCHEMA,
+    WORK,
+    Prefix,
+    Problem,
+    ProofError,
+    along,
+    check,
+    claimed,
+    farthest,
+    final,
+    no_better,
+    parsed,
+    problem_in,
+)
+from solvers.deadline import NEVER, SolveDeadline
+from solvers.errors import LateError
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+
+SIZE = 10
+"""A proof is at most so many times as long as its problem."""
+_ENTRY = 4
+"""Bytes of a beginning in the tree, about."""
+_SWEEPS = 3
+_STEPS = 16
+"""Rounds through the resources, and multipliers looked at for each."""
+_FINE = 10**6
+"""Multipliers of several resources have no greater denominators than this, or they would grow for ever."""
+
+
+class NoProofError(Exception):
+    """Why there is none: it would be too long, or take too long."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A proof, and the problem that it is of, as files have them.
+
+    Attributes:
+        problem: The problem as JSON, or in the OR-Library's format.
+        text: The proof as JSON.
+    """
+
+    problem: str
+    text: str
+
+    def check(self) -> str:
+        """What it shows, in words; raises `solvers.check_proof.ProofError` where it shows nothing."""
+        return check(self.problem, self.text)
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``problem.json`` and ``proof.json`` into a folder, for ``python check_proof.py PROBLEM PROOF``."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / "problem.json").write_text(self.problem, encoding="utf-8")
+        (Path(folder) / "proof.json").write_text(self.text, encoding="utf-8")
+
+
+def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline = NEVER) -> Proof:
+    """Proves that a path is best, or without a path that nothing fits; the checker has passed what is returned.
+
+    Args:
+        text: The problem's file.
+        asked: ``budgets``, a whole number for each resource whose limit is not the file's; with plan graphs also
+            ``start``, ``discount``, and where they are set ``goals`` and ``horizon``.
+        path: The path as edges of the file, in order.
+        deadline: When it is too late.
+
+    Raises:
+        NoProofError: It would be longer than ten times the problem, or the time was up; or there is a better path.
+        solvers.check_proof.ProofError: The file is no problem that can be proven.
+
+    Examples:
+        >>> from solvers import PathProblem
+        >>> from solvers.proof import prove
+        >>> problem = PathProblem(
+        ...     3, [(0, 1), (1, 2), (0, 2)], rewards=[0, 1, 1], costs=[[2], [2], [1]], budgets=[3], start=0,
+        ...     terminals=[2], objective="visit", resources=["usd"],
+        ... )
+        >>> prove(problem.to_json(), {"budgets": {}}, [2]).check()
+        'proven: best, worth 1 (budgets: as in the file)'
+    """
+    try:
+        proof = _proven(text, asked, path, deadline)
+    except (NoProofError, ProofError) as error:  # the horizon may be what keeps better paths away
+        try:
+            proof = _proven(text, {**asked, "layers": True}, path, deadline)
+        except ProofError:
+            raise error from None
+    proof.check()
+    return proof
+
+
+def _proven(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:
+    try:
+        search = _Search(problem_in(text, parsed(json.dumps(asked)), count()), path, SIZE * len(text), deadline)
+        tree = search.tree()
+    except LateError:
+        raise NoProofError("the time was up") from None
+    data: dict[str, Any] = {"schema": SCHEMA, "claim": "nothing fits" if path is None else "best", "asked": dict(asked)}
+    data |= {"path": list(path)} if path is not None else {}
+    proof = Proof(text, json.dumps(data | {"rows": search.rows, "tree": tree}, separators=(",", ":")))
+    if len(proof.text) > SIZE * len(text):
+        raise NoProofError(f"it would be more than {SIZE} times as long as the problem")
+    return proof
+
+
+def with_proof(problem: PathProblem, answer: PathSolution, deadline: SolveDeadline) -> PathSolution:
+    """The answer with its proof, or with a message that says why there is none."""
+    try:
+        if answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+            raise NoProofError("only what is best, or that nothing fits, can be proven")
+        if problem.is_risky:
+            raise NoProofError("limits on chances cannot be proven")
+        asked: dict[str, Any] = {"budgets": problem.named(problem.budgets)}
+        text = problem.with_valid(risk=None, spreads=()).to_json()
+        return answer.but(proof=prove(text, asked, answer.edges if answer.has_path else None, deadline))
+    except (NoProofError, ProofError) as error:
+        return answer.but(message="; ".join(filter(None, [answer.message, f"no proof: {error}"])))
+
+
+@dataclass
+class _Beginning:
+    """A beginning in the tree; its code is 0 where it is expanded."""
+
+    prefix: Prefix
+    code: int = 0
+    like: _Beginning | None = None
+    longer: tuple[_Beginning, ...] = ()
+    place: int = 0
+
+
+class _Search:
+    """The search for one proof.
+
+    Attributes:
+        rows: Multipliers, as the proof has them.
+    """
+
+    def __init__(self, problem: Problem, path: Sequence[int] | None, size: int, deadline: SolveDeadline) -> None:
+        self._problem, self._deadline, self._most = problem, deadline, size // _ENTRY
+        self._best = None if path is None else claimed(problem, path)
+        self._leaving: list[list[int]] = [[] for _ in range(problem.n)]
+        for edge, (tail, _) in enumerate(problem.edges):
+            self._leaving[tail].append(edge)
+        self.rows: list[list[int]] = []
+        self._tables: list[list[int | None]] = []
+        self._bounds: list[int] = []
+        self._meter: Iterator[int] = self._late()
+        resources = range(len(problem.lower))
+        for k in resources:
+            self._add([0, *(int(k == other) for other in resources)])
+            if problem.lower[k] > 0:
+                self._add([0, *(-int(k == other) for other in resources)])
+        for row in self._dual() if path is not None else self._mixed():
+            self._add(row)
+
+    def _late(self) -> Iterator[int]:
+        for step in range(WORK * self._most):
+            if step % 4096 == 0:
+                self._deadline.check()
+            yield step
+        raise NoProofError("to check it would take too long for its size")
+
+    def _add(self, row: list[int]) -> None:
+        problem = self._problem
+        limits = zip(row[1:], problem.upper, problem.lower, strict=True)
+        self.rows.append(row)
+        self._tables.append(farthest(problem, row, self._meter))
+        self._bounds.append(sum(part * (most if part > 0 else least) for part, most, least in limits))
+
+    # --- multipliers ----------------------------------------------------------------------------
+
+    def _at(self, prices: Sequence[Fraction], worth: int = 1) -> tuple[list[int], tuple[int, tuple[int, ...]] | None]:
+        """The row of prices, and value and use of the path that is best by it."""
+        unit = math.lcm(*(price.denominator for price in prices))
+        row = [worth * unit, *(int(price * unit) for price in prices)]
+        table = farthest(self._problem, row, self._meter)
+        at, met = Prefix(self._problem.start, 0, (0,) * len(prices)), set[int]()
+        while at.node not in met:
+            met.add(at.node)
+            far = table[at.node]
+            if far is None:
+                return row, None
+            if self._problem.ends.get(at.node, None) is not None and far == row[0] * self._problem.ends[at.node]:
+                return row, (at.value + self._problem.ends[at.node], at.use)
+            at = next(
+                longer
+                for longer in (along(self._problem, at, edge) for edge in self._leaving[at.node])
+                if (rest := table[longer.node]) is not None and far == rest + self._gain(row, at, longer)
+            )
+        return row, None
+
+    @staticmethod
+    def _gain(row: Sequence[int], before: Prefix, after: Prefix) -> int:
+        used = (a - b for a, b in zip(after.use, before.use, strict=True))
+        return row[0] * (after.value - before.value) - sum(map(int.__mul__, row[1:], used))
+
+    def _dual(self) -> list[list[int]]:
+        """Rows that bound what a path within the limits is worth, the last one best."""
+        upper, prices = self._problem.upper, [Fraction(0)] * len(self._problem.upper)
+        row, path = self._at(prices)
+        rows = [row]
+        for _ in range(_SWEEPS):
+            before = list(prices)
+            for k, limit in enumerate(upper):
+                prices[k] = Fraction(0)
+                _, over = self._at(prices)
+                _, least = self._at([Fraction(int(k == other)) for other in range(len(upper))], 0)
+                if over is None or least is None or over[1][k] <= limit or least[1][k] > limit:
+                    continue
+                for _ in range(_STEPS):
+                    gap = self._priced(over, prices, k) - self._priced(least, prices, k)
+                    prices[k] = max(Fraction(0), gap / (over[1][k] - least[1][k]))
+                    row, path = self._at(prices)
+                    if path is None or path[1][k] in (over[1][k], least[1][k]):
+                        break
+                    over, least = (path, least) if path[1][k] > limit else (over, path)
+                if len(upper) > 1:
+                    prices[k] = prices[k].limit_denominator(_FINE)
+            rows.append(self._at(prices)[0])
+            if prices == before or len(upper) == 1:
+                break
+        return [row for number, row in enumerate(rows) if row not in rows[:number]][-2:]
+
+    @staticmethod
+    def _priced(path: tuple[int, tuple[int, ...]], prices: Sequence[Fraction], but: int) -> Fraction:
+        return path[0] - sum((prices[k] * use for k, use in enumerate(path[1]) if k != but), Fraction(0))
+
+    def _mixed(self) -> list[list[int]]:
+        """Rows by which the cheapest path breaks several limits together, where such are found."""
+        upper = self._problem.upper
+        if len(upper) < 2 or min(upper) < 0:
+            return []
+        prices, rows = [Fraction(1, most + 1) for most in upper], []
+        for step in range(1, _STEPS + 1):
+            row, path = self._at(prices, 0)
+            rows.append(row)
+            if path is None or sum(map(int.__mul__, row[1:], path[1])) > sum(map(int.__mul__, row[1:], upper)):
+                break
+            over = [Fraction(use - most, (most + 1) * step) for use, most in zip(path[1], upper, strict=True)]
+            moved = zip(prices, over, upper, strict=True)
+            prices = [
+                max(Fraction(0), price + part / (most + 1)).limit_denominator(_FINE) for price, part, most in moved
+            ]
+            if not any(prices):
+                break
+        return rows[-2:]
+
+    # --- the tree -------------------------------------------------------------------------------
+
+    def tree(self) -> list[int]:
+        """The codes of the beginnings, each before those that go on from it."""
+        root = _Beginning(Prefix(self._problem.start, 0, (0,) * len(self._problem.lower)))
+        expanded: dict[int, list[_Beginning]] = {}
+        queue: list[tuple[int, int, _Beginning]] = []
+        entries, ties = 1, count()
+        self._open(root, queue, ties)
+        while queue:
+            next(self._meter)
+            beginning = heappop(queue)[2]
+            prefix = beginning.prefix
+            others = expanded.setdefault(prefix.node, [])
+            beginning.like = next((it for it in others if no_better(self._problem, prefix, it.prefix)), None)
+            if beginning.like is not None:
+                continue
+            worth = final(self._problem, prefix)
+            if worth is not None and (self._best is None or worth > self._best):
+                raise NoProofError("there is a better path than the one that is claimed")
+            others.append(beginning)
+            longer = (along(self._problem, prefix, edge) for edge in self._leaving[prefix.node])
+            fitting = (it for it in longer if all(map(int.__le__, it.use, self._problem.upper)))
+            beginning.longer = tuple(map(_Beginning, fitting))
+            entries += len(beginning.longer)
+            if entries > self._most:
+                raise NoProofError(f"it would be more than {SIZE} times as long as the problem")
+            for one_longer in beginning.longer:
+                self._open(one_longer, queue, ties)
+        return _written(root)
+
+    def _open(self, beginning: _Beginning, queue: list[tuple[int, int, _Beginning]], ties: Iterator[int]) -> None:
+        """Bound a beginning by a row, or put it into the queue by its bound."""
+        prefix, bound = beginning.prefix, 0
+        for number in reversed(range(len(self.rows))):
+            row, far = self.rows[number], self._tables[number][prefix.node]
+            if far is not None:
+                bound = row[0] * prefix.value - sum(map(int.__mul__, row[1:], prefix.use)) + self._bounds[number] + far
+                inside = bound < 0 if row[0] == 0 else self._best is not None and bound <= row[0] * self._best
+            if far is None or inside:
+                beginning.code = number + 1
+                return
+        heappush(queue, (-prefix.value, next(ties), beginning))
+
+
+def _written(root: _Beginning) -> list[int]:
+    """Codes in the order in which the checker meets the beginnings."""
+    order, stack = [], [root]
+    while stack:
+        beginning = stack.pop()
+        order.append(beginning)
+        beginning.place = len(order)
+        stack += reversed(beginning.longer)
+    return [-item.like.place if item.like is not None else item.code for item in order]
