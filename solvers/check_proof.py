@@ -90,8 +90,9 @@ def path_problem(data: Any, asked: Any, meter: Iterator[int]) -> Problem:
 def plan_graph(data: Any, asked: Any, meter: Iterator[int]) -> Problem:
     """A plan graph, as `tape solve` takes it: each reward counts once a visit."""
     nodes, start, names = {node["id"]: node for node in data["nodes"]}, asked["start"], sorted(asked["budgets"])
-    links = sorted((link for link in data["links"] if not link.get("refuted")), key=lambda link: link["id"])
     index = {name: number for number, name in enumerate(nodes)}
+    links = [link for link in data["links"] if not link.get("refuted")]
+    links.sort(key=lambda link: (link.get("id", link.get("key", 0)), index[link["source"]]))
     goals = asked.get("goals") or [name for name, node in nodes.items() if node.get("goal")]
     back = not goals and nodes[start].get("plan_end")  # a node of its own, for paths that come back to end there
     goals = goals or [name for name, node in nodes.items() if node.get("plan_end") and name != start]

@@ -33,7 +33,7 @@ from solvers.check_proof import (
     problem_in,
 )
 from solvers.deadline import NEVER, SolveDeadline
-from solvers.errors import LateError
+from solvers.errors import LateError, SolverError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
@@ -48,8 +48,19 @@ _FINE = 10**6
 """Multipliers of several resources have no greater denominators than this, or they would grow for ever."""
 
 
-class NoProofError(Exception):
-    """Why there is none: it would be too long, or take too long."""
+class NoProofError(SolverError):
+    """Why there is none: it would be too long, or take too long.
+
+    Examples:
+        >>> from solvers.proof import NoProofError, prove
+        >>> edge = '"n_nodes": 2, "edges": [[0, 1]], "rewards": [0, 1], "costs": [[1]], "start": 0, "terminals": [1]'
+        >>> problem = f'{{"schema": "tape.path_problem/1", {edge}, "budgets": [1], "resources": ["usd"], "horizon": 1, '
+        >>> try:
+        ...     prove(problem + '"discount": 1, "objective": "visit"}', {"budgets": {}}, None)
+        ... except NoProofError as error:
+        ...     print(error)
+        there is a better path than the one that is claimed
+    """
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,14 @@ class Proof:
     Attributes:
         problem: The problem as JSON, or in the OR-Library's format.
         text: The proof as JSON.
+
+    Examples:
+        >>> from solvers import PathProblem, solve
+        >>> problem = PathProblem(
+        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1
+        ... )
+        >>> solve(problem, proof=True).proof.check()
+        'proven: nothing fits (budgets: r0 2)'
     """
 
     problem: str

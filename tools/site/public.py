@@ -144,7 +144,8 @@ PUBLIC: Mapping[str, Page] = {
             " shortest_path shortest_paths read_rcsp Schedule ScheduleProblem Variant schedule check_schedule"
             " critical_steps objective_of consumption_of enough_moves SolverError ProblemError BackendError"
             " EndlessError FileFormatError RiskUnsupportedError SolverUnavailableError UnknownSolverError",
-        ),
+        )
+        | _of("solvers.proof", "Proof prove NoProofError"),
     ),
     "testing": Page(
         "Testing your parts",
