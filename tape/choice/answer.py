@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvers.proof import Proof
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ class Choice:
         frontier: The plans of which no other is as good in every criterion of ``frontier=`` and better in one, the best
             in the first criterion first; empty where it was not asked for. Budgets of the criteria are no limit there:
             a plan that exceeds one has a negative amount `left`.
+        proof: With ``proof=True``: that no plan within the budgets is worth more, or that none fits, in numbers of the
+            finest digit of each amount; its checker has passed it. None where it would be too long: `why` says so.
 
     Examples:
         >>> from tape import select
@@ -145,6 +150,7 @@ class Choice:
     schedule: tuple[Scheduled, ...] = ()
     gap: float | None = None
     frontier: tuple[Choice, ...] = ()
+    proof: Proof | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
         return self.plan is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -186,12 +187,27 @@ class PlanSearch:
                 "a plan may have by horizon="
             ) from error
 
-    def answer(self, k: int, frontier: Sequence[str], epsilon: float) -> Choice:
-        """The best path with its reason, k - 1 alternatives at most, and the frontier that is asked for."""
+    def answer(self, k: int, frontier: Sequence[str], epsilon: float, *, proof: bool = False) -> Choice:
+        """The best path with its reason, k - 1 alternatives at most, and the frontier and the proof if asked for."""
         paths = self.best(k)
         first, *others = [self.choice(path) for path in paths] or [self.nothing()]
         first = replace(first, why=self.why(paths[0], first) if paths else self.why_not())
+        if proof:
+            first = self._proven(first, paths[0] if paths else None)
         return replace(first, alternatives=tuple(others), frontier=self.frontier(frontier, epsilon))
+
+    def _proven(self, choice: Choice, path: tuple[int, ...] | None) -> Choice:
+        """A choice with its proof; its reason says whether there is one."""
+        from solvers.check_proof import ProofError  # not needed otherwise
+        from solvers.proof import NoProofError, prove
+
+        text = json.dumps(self._problem.to_dict() | {"edge_rewards": self._worth})
+        try:
+            proof = prove(text, {"budgets": self._problem.named(self._problem.budgets)}, path)
+        except (NoProofError, ProofError) as error:
+            return replace(choice, why=replace(choice.why, text=f"{choice.why.text} No proof: {error}."))
+        said = "no plan within the budgets is worth more" if choice else "nothing fits"
+        return replace(choice, proof=proof, why=replace(choice.why, text=f"{choice.why.text} Proven: {said}."))
 
     # --- paths ------------------------------------------------------------------------------
 

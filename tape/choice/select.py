@@ -27,8 +27,9 @@ def select(
     variants: Mapping[Any, Sequence[Any]] | None = None,
     frontier: Sequence[str] = (),
     epsilon: float = 0.0,
+    proof: bool = False,
 ) -> Choice:
-    """Pick the best plan that keeps every budget, proven by an exact solver; docs/reference/select.md has every rule.
+    """Pick the best plan that keeps every budget, by an exact search; docs/reference/select.md has every rule.
 
     The best is the one of greatest value; of several the one that takes least of the budgets (the sum of the shares of
     each), then the one with the fewest steps, then the one given first. Amounts are numbers or texts such as
@@ -44,6 +45,7 @@ def select(
         variants: By step, the steps one of which is taken in its place.
         frontier: Criteria, resources and ``"value"``, for `Choice.frontier`. Budgets of these are no limit there.
         epsilon: Needed for more than three criteria: how much more of each some plan there may take than the best.
+        proof: Also prove the choice, for `Choice.proof`; docs/reference/proofs.md says how it is checked.
 
     Returns:
         The choice, true if a plan was found.
@@ -63,7 +65,7 @@ def select(
     if is_graph(plans):
         raise ConfigError("plans= is a graph; its paths are chosen from by tape.select_in(graph, start=...)")
     asked = SelectRequest(cost, value, caps_of(budget), variants=variants)
-    return _chosen(plans, asked, budget, k).answer(k, frontier, epsilon)
+    return _chosen(plans, asked, budget, k).answer(k, frontier, epsilon, proof=proof)
 
 
 def select_in(
@@ -78,6 +80,7 @@ def select_in(
     k: int = 3,
     frontier: Sequence[str] = (),
     epsilon: float = 0.0,
+    proof: bool = False,
 ) -> Choice:
     """As `select`, of the paths of a graph.
 
@@ -93,6 +96,7 @@ def select_in(
         k: See `select`.
         frontier: See `select`.
         epsilon: See `select`.
+        proof: See `select`.
 
     Raises:
         ConfigError: As `select`.
@@ -109,7 +113,7 @@ def select_in(
     if not is_graph(graph):
         raise ConfigError(f"graph={short(graph)}: expected a directed graph; lists of steps go with tape.select(plans)")
     asked = SelectRequest(cost, value, caps_of(budget), start, goals, horizon)
-    return _chosen(graph, asked, budget, k).answer(k, frontier, epsilon)
+    return _chosen(graph, asked, budget, k).answer(k, frontier, epsilon, proof=proof)
 
 
 def schedule(

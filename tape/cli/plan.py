@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     criteria = tuple(name.strip() for name in args.frontier.split(",")) if args.frontier else ()
     caps = caps_of(asked["budget"])
     choose = select_in if "start" in asked else select
-    choice = choose(plans, **asked, frontier=criteria, epsilon=args.epsilon)
+    choice = choose(plans, **asked, frontier=criteria, epsilon=args.epsilon, proof=args.proof is not None)
     if choice.plan is not None:
         print(*choice.plan, sep="\n")
         takes = ", ".join(written(name, amount) for name, amount in choice.spent.items())
@@ -38,6 +38,9 @@ def main(argv: Sequence[str]) -> int:
     if args.page is not None:
         replace_file(args.page, page(choice, criteria, caps, args.file.name).encode("utf-8", "backslashreplace"))
         print(f"written: {args.page}")
+    if args.proof is not None and choice.proof is not None:
+        choice.proof.save(args.proof)
+        print(f"written: {args.proof / 'problem.json'} and {args.proof / 'proof.json'}")
     return 0 if choice else 1
 
 
@@ -82,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         "--epsilon", type=real(), default=0.0, help="thin the frontier: 0.05 for plans within 5 %% of every other"
     )
     parser.add_argument("--page", type=Path, metavar="FILE.html", help="write the frontier as a page with its curve")
+    parser.add_argument("--proof", type=Path, metavar="FOLDER", help="write a proof and the problem that it is of")
     parser.add_argument("--start", help="in a plan graph, the start node (default: the graph's own)")
     parser.add_argument("--goal", action="append", metavar="NODE", help="in a plan graph, a node where plans may end")
     parser.add_argument("--horizon", type=whole(), help="in a plan graph, the most steps (default: enough)")
