@@ -24,6 +24,7 @@ class EdgeOption:
         gain: The value of taking it, with that of the node that it leads to.
         cost: What it takes; an amount is None where it is unknown and nothing caps it.
         listed: It is a step of the plan that comes back; else it only chooses between plans.
+        stands_for: The step that was given, where this is one of its variants.
     """
 
     tail: int
@@ -32,6 +33,12 @@ class EdgeOption:
     gain: Fraction
     cost: Mapping[str, Decimal | None]
     listed: bool = True
+    stands_for: Any = None
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """What rules call it; none where it is no step."""
+        return (self.step, *([] if self.stands_for is None else [self.stands_for])) if self.listed else ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,8 @@ def _of_lists(plans: Any, asked: SelectRequest) -> PlanSpace:
                     raise ConfigError(
                         f"step {variant!r} has no cost; an unknown cost is not 0, so declare one ({{}} if it is free)"
                     )
-                options.append(EdgeOption(len(names) - 2, len(names) - 1, variant, read_value(variant), cost or {}))
+                ends_here, gain = (len(names) - 2, len(names) - 1), read_value(variant)
+                options.append(EdgeOption(*ends_here, variant, gain, cost or {}, stands_for=step))
         ends.append(len(names) - 1)
     longest = 1 + max(map(len, lists))
     return PlanSpace(names, options, 0, ends, longest, lambda option: repr(option.step), lists=True)

@@ -18,6 +18,7 @@ from tape.choice.amounts import WIDE, digits, plain, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.options import EdgeOption, PlanSpace
 from tape.choice.ranking import LOOK, Ranking, comparable
+from tape.choice.rules import Rule, broken, contradiction, under_rules
 from tape.errors import ConfigError, GraphError, TapeError
 
 VALUE = "value"
@@ -132,7 +133,11 @@ class PlanSearch:
         GraphError: No horizon is given, and none is enough.
     """
 
-    def __init__(self, space: PlanSpace, caps: Mapping[str, Decimal], texts: Mapping[str, str]) -> None:
+    def __init__(
+        self, space: PlanSpace, caps: Mapping[str, Decimal], texts: Mapping[str, str], rules: Sequence[Rule] = ()
+    ) -> None:
+        self._free, self._rules = space, rules
+        space = under_rules(space, rules)
         self._found, self._caps, self._texts = space, dict(caps), texts
         costs = [option.cost for option in space.options]
         self._gains = [option.gain for option in space.options]
@@ -191,7 +196,8 @@ class PlanSearch:
         """The best path with its reason, k - 1 alternatives at most, and the frontier and the proof if asked for."""
         paths = self.best(k)
         first, *others = [self.choice(path) for path in paths] or [self.nothing()]
-        first = replace(first, why=self.why(paths[0], first) if paths else self.why_not())
+        why = self.why(paths[0], first) if paths else self.why_not()
+        first = replace(first, why=self._with_rules(why, first) if self._rules else why)
         if proof:
             first = self._proven(first, paths[0] if paths else None)
         return replace(first, alternatives=tuple(others), frontier=self.frontier(frontier, epsilon))
@@ -298,7 +304,7 @@ class PlanSearch:
         """What more of each budget alone would buy."""
 
         def choose(name: str, cap: Decimal) -> Choice:
-            search = PlanSearch(self._found, {**self._caps, name: cap}, {})
+            search = PlanSearch(self._free, {**self._caps, name: cap}, {}, self._rules)
             return next(map(search.choice, search.best(1)), search.nothing())
 
         return more_of_each(self._without_limit(), self._amount, choose, now)
@@ -340,8 +346,26 @@ class PlanSearch:
             known=plan,
         )
 
+    def _with_rules(self, why: Why, chosen: Choice) -> Why:
+        """The reason, and which rules have excluded a better plan."""
+        try:
+            free = PlanSearch(self._free, self._caps, {})
+        except GraphError:  # without the rules there is no best plan
+            return why
+        paths = free.best(1)
+        if not paths or (chosen.value is not None and free.choice(paths[0]).value <= chosen.value):  # type: ignore[operator]
+            return why
+        best, names = free.choice(paths[0]), broken(self._rules, free._options(paths[0]))
+        worth = (
+            f"the better plan {best.plan!r}, worth {best.value:.12g}" if chosen else f"{best.plan!r}, which would fit"
+        )
+        several = "s" if len(names) > 1 else ""
+        return replace(why, text=f"{why.text} The rule{several} {' and '.join(map(str, names))} excluded {worth}.")
+
     def why_not(self) -> Why:
-        """Which budgets bind, and the least that would do."""
+        """Which budgets bind, and the least that would do; or which rules no plan keeps."""
+        if self._rules and (text := contradiction(self._free, self._rules)):
+            return Why(f"No plan fits. {text}")
         explanation = solvers.explain(self._without_limit())
         if explanation.status is not Status.INFEASIBLE:
             raise TapeError(f"the solver found no plan, and its explanation is {explanation.status}: {explanation}")

@@ -11,6 +11,7 @@ from tape.budget.units import nearest
 from tape.choice.amounts import as_written, caps_of, require_apart
 from tape.choice.answer import Choice
 from tape.choice.options import PlanSpace, SelectRequest, is_graph, options_of
+from tape.choice.rules import Rule, read_rules
 from tape.choice.schedule import ScheduleLimits, select_schedule
 from tape.choice.search import PlanSearch
 from tape.errors import ConfigError
@@ -28,6 +29,7 @@ def select(
     frontier: Sequence[str] = (),
     epsilon: float = 0.0,
     proof: bool = False,
+    rules: Sequence[Rule] = (),
 ) -> Choice:
     """Pick the best plan that keeps every budget, by an exact search; docs/reference/select.md has every rule.
 
@@ -46,6 +48,7 @@ def select(
         frontier: Criteria, resources and ``"value"``, for `Choice.frontier`. Budgets of these are no limit there.
         epsilon: Needed for more than three criteria: how much more of each some plan there may take than the best.
         proof: Also prove the choice, for `Choice.proof`; docs/reference/proofs.md says how it is checked.
+        rules: What a plan has to keep beside the budgets: `Requires`, `Excludes`, `Before`, `AtMost`, `AtLeast`.
 
     Returns:
         The choice, true if a plan was found.
@@ -65,7 +68,7 @@ def select(
     if is_graph(plans):
         raise ConfigError("plans= is a graph; its paths are chosen from by tape.select_in(graph, start=...)")
     asked = SelectRequest(cost, value, caps_of(budget), variants=variants)
-    return _chosen(plans, asked, budget, k).answer(k, frontier, epsilon, proof=proof)
+    return _chosen(plans, asked, budget, k, rules).answer(k, frontier, epsilon, proof=proof)
 
 
 def select_in(
@@ -81,6 +84,7 @@ def select_in(
     frontier: Sequence[str] = (),
     epsilon: float = 0.0,
     proof: bool = False,
+    rules: Sequence[Rule] = (),
 ) -> Choice:
     """As `select`, of the paths of a graph.
 
@@ -97,6 +101,7 @@ def select_in(
         frontier: See `select`.
         epsilon: See `select`.
         proof: See `select`.
+        rules: See `select`.
 
     Raises:
         ConfigError: As `select`.
@@ -113,7 +118,7 @@ def select_in(
     if not is_graph(graph):
         raise ConfigError(f"graph={short(graph)}: expected a directed graph; lists of steps go with tape.select(plans)")
     asked = SelectRequest(cost, value, caps_of(budget), start, goals, horizon)
-    return _chosen(graph, asked, budget, k).answer(k, frontier, epsilon, proof=proof)
+    return _chosen(graph, asked, budget, k, rules).answer(k, frontier, epsilon, proof=proof)
 
 
 def schedule(
@@ -149,12 +154,14 @@ def schedule(
     return select_schedule(steps, ScheduleLimits(after, parallel, at_once, aim), caps_of(budget), as_written(budget))
 
 
-def _chosen(plans: Any, asked: SelectRequest, budget: Mapping[str, Any] | str | None, k: int) -> PlanSearch:
+def _chosen(
+    plans: Any, asked: SelectRequest, budget: Mapping[str, Any] | str | None, k: int, rules: Sequence[Rule]
+) -> PlanSearch:
     """The problem of what was given, checked."""
     _require_counts(k, asked.horizon)
     options = options_of(plans, asked)
     _require_named(asked.caps, options, asked.cost)
-    return PlanSearch(options, asked.caps, as_written(budget))
+    return PlanSearch(options, asked.caps, as_written(budget), read_rules(rules))
 
 
 def _require_counts(k: object, horizon: object) -> None:

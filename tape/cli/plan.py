@@ -9,7 +9,7 @@ from typing import Any
 
 from tape.cli.numbers import real, whole
 
-_KEYS = ("plans", "cost", "value", "variants", "budget")
+_KEYS = ("plans", "cost", "value", "variants", "budget", "rules")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     if "plans" not in data:
         raise ConfigError(f"{file}: it has no plans; give them as lists of steps: plans = [[...], [...]]")
     asked = {"cost": data.get("cost"), "value": data.get("value"), "variants": data.get("variants")}
-    return data["plans"], asked | {"budget": args.budget or data.get("budget")}
+    return data["plans"], asked | {"budget": args.budget or data.get("budget"), "rules": data.get("rules", ())}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         "file",
         type=Path,
         metavar="FILE",
-        help="TOML or JSON with plans, cost, value, variants, budget; or a plan graph",
+        help="TOML or JSON with plans, cost, value, variants, budget, rules; or a plan graph",
     )
     parser.add_argument("--budget", default="", help="hard caps, in the place of the file's: 'usd=$0.05,seconds=2 min'")
     parser.add_argument(
