@@ -20,6 +20,7 @@ from typing import Any
 from solvers.check_proof import (
     SCHEMA,
     WORK,
+    Meter,
     Prefix,
     Problem,
     ProofError,
@@ -131,7 +132,12 @@ def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadl
 
 def _proven(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:
     try:
-        search = _Search(problem_in(text, parsed(json.dumps(asked)), count()), path, SIZE * len(text), deadline)
+        search = _Search(
+            problem_in(text, parsed(json.dumps(asked)), _Meter(WORK * len(text), deadline)),
+            path,
+            SIZE * len(text),
+            deadline,
+        )
         tree = search.tree()
     except LateError:
         raise NoProofError("the time was up") from None
@@ -168,6 +174,19 @@ class _Beginning:
     place: int = 0
 
 
+class _Meter(Meter):
+    """Ends the search where the check would take too long, or the time is up."""
+
+    def __init__(self, most: int, deadline: SolveDeadline) -> None:
+        super().__init__(most)
+        self._deadline = deadline
+
+    def spend(self, steps: int) -> None:
+        """Take steps."""
+        super().spend(steps)
+        self._deadline.check()
+
+
 class _Search:
     """The search for one proof.
 
@@ -184,7 +203,8 @@ class _Search:
         self.rows: list[list[int]] = []
         self._tables: list[list[int | None]] = []
         self._bounds: list[int] = []
-        self._meter: Iterator[int] = self._late()
+        self._meter = _Meter(WORK * self._most, deadline)
+        self._known: dict[tuple[int, ...], list[int | None]] = {}
         resources = range(len(problem.lower))
         for k in resources:
             self._add([0, *(int(k == other) for other in resources)])
@@ -193,18 +213,17 @@ class _Search:
         for row in self._dual() if path is not None else self._mixed():
             self._add(row)
 
-    def _late(self) -> Iterator[int]:
-        for step in range(WORK * self._most):
-            if step % 4096 == 0:
-                self._deadline.check()
-            yield step
-        raise NoProofError("to check it would take too long for its size")
+    def _farthest(self, row: Sequence[int]) -> list[int | None]:
+        key = tuple(row)
+        if key not in self._known:
+            self._known[key] = farthest(self._problem, row, self._meter)
+        return self._known[key]
 
     def _add(self, row: list[int]) -> None:
         problem = self._problem
         limits = zip(row[1:], problem.upper, problem.lower, strict=True)
         self.rows.append(row)
-        self._tables.append(farthest(problem, row, self._meter))
+        self._tables.append(self._farthest(row))
         self._bounds.append(sum(part * (most if part > 0 else least) for part, most, least in limits))
 
     # --- multipliers ----------------------------------------------------------------------------
@@ -213,7 +232,7 @@ class _Search:
         """The row of prices, and value and use of the path that is best by it."""
         unit = math.lcm(*(price.denominator for price in prices))
         row = [worth * unit, *(int(price * unit) for price in prices)]
-        table = farthest(self._problem, row, self._meter)
+        table = self._farthest(row)
         at, met = Prefix(self._problem.start, 0, (0,) * len(prices)), set[int]()
         while at.node not in met:
             met.add(at.node)
@@ -295,7 +314,7 @@ class _Search:
         entries, ties = 1, count()
         self._open(root, queue, ties)
         while queue:
-            next(self._meter)
+            self._meter.spend(1)
             beginning = heappop(queue)[2]
             prefix = beginning.prefix
             others = expanded.setdefault(prefix.node, [])
