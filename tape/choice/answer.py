@@ -132,6 +132,7 @@ class Choice:
             a plan that exceeds one has a negative amount `left`.
         proof: With ``proof=True``: that no plan within the budgets is worth more, or that none fits, in numbers of the
             finest digit of each amount; its checker has passed it. None where it would be too long: `why` says so.
+        reached: With floors the level of the plan by name: the product of its steps', or the least.
 
     Examples:
         >>> from tape import select
@@ -151,6 +152,7 @@ class Choice:
     gap: float | None = None
     frontier: tuple[Choice, ...] = ()
     proof: Proof | None = field(default=None, repr=False)
+    reached: Mapping[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.plan is not None

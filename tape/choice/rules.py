@@ -6,12 +6,16 @@ so that every search, frontier, explanation and proof is of plans that keep them
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from itertools import combinations
+from math import prod
 from typing import Any, TypeAlias
 
 from tape.budget.units import nearest
+from tape.choice.amounts import number
 from tape.choice.options import EdgeOption, PlanSpace
 from tape.errors import ConfigError
 from tape.reading import short
@@ -46,9 +50,9 @@ class Requires(_Rule):
     step: Any
     other: Any
 
-    def after(self, state: int, taken: Collection[Any]) -> int | None:
-        """The state after a step, which goes by these names; None where the rule is broken for good."""
-        return 2 if self.other in taken or state == 2 else 1 if self.step in taken else state
+    def after(self, state: int, option: EdgeOption) -> int | None:
+        """The state after a step; None where the rule is broken for good."""
+        return 2 if self.other in option.names or state == 2 else 1 if self.step in option.names else state
 
     def kept(self, state: int) -> bool:
         """Whether a plan may end so."""
@@ -73,9 +77,9 @@ class Excludes(_Rule):
     step: Any
     other: Any
 
-    def after(self, state: int, taken: Collection[Any]) -> int | None:
+    def after(self, state: int, option: EdgeOption) -> int | None:
         """See :meth:`Requires.after`."""
-        state |= (1 if self.step in taken else 0) | (2 if self.other in taken else 0)
+        state |= (1 if self.step in option.names else 0) | (2 if self.other in option.names else 0)
         return None if state == 3 else state
 
     def kept(self, state: int) -> bool:
@@ -101,11 +105,11 @@ class Before(_Rule):
     first: Any
     step: Any
 
-    def after(self, state: int, taken: Collection[Any]) -> int | None:
+    def after(self, state: int, option: EdgeOption) -> int | None:
         """See :meth:`Requires.after`."""
-        if self.step in taken and state == 0:
+        if self.step in option.names and state == 0:
             return None
-        return 1 if self.first in taken else state
+        return 1 if self.first in option.names else state
 
     def kept(self, state: int) -> bool:
         """See :meth:`Requires.kept`."""
@@ -131,9 +135,9 @@ class AtMost(_Rule):
     count: int
     of: Sequence[Any]
 
-    def after(self, state: int, taken: Collection[Any]) -> int | None:
+    def after(self, state: int, option: EdgeOption) -> int | None:
         """See :meth:`Requires.after`."""
-        state += any(step in taken for step in self.of)
+        state += any(step in option.names for step in self.of)
         return None if state > self.count else state
 
     def kept(self, state: int) -> bool:
@@ -159,18 +163,73 @@ class AtLeast(_Rule):
     count: int
     of: Sequence[Any]
 
-    def after(self, state: int, taken: Collection[Any]) -> int | None:
+    def after(self, state: int, option: EdgeOption) -> int | None:
         """See :meth:`Requires.after`."""
-        return min(self.count, state + any(step in taken for step in self.of))
+        return min(self.count, state + any(step in option.names for step in self.of))
 
     def kept(self, state: int) -> bool:
         """See :meth:`Requires.kept`."""
         return state >= self.count
 
 
-Rule: TypeAlias = Requires | Excludes | Before | AtMost | AtLeast
+@dataclass(frozen=True)
+class Floor:
+    """What a level of a plan may not fall below: the product of its steps', or the least of them.
+
+    Attributes:
+        name: Of the level, which steps have beside their costs, above 0 and at most 1; 1 where it is not named.
+        least: The floor.
+        worst: Of the least step.
+    """
+
+    name: str
+    least: Fraction
+    worst: bool
+
+    def __str__(self) -> str:
+        return f"{self.name} at least {float(self.least):g}{' in each step' if self.worst else ''}"
+
+    def level(self, option: EdgeOption) -> Fraction:
+        """The level of a step.
+
+        Raises:
+            ConfigError: It is no share.
+        """
+        level = option.cost.get(self.name, Decimal(1))
+        if level is None or not 0 < level <= 1:
+            raise ConfigError(f"{option.step!r} has {self.name} {level}; a level is above 0 and at most 1")
+        return Fraction(level)
+
+    def after(self, state: Fraction, option: EdgeOption) -> Fraction | None:
+        """See :meth:`Requires.after`; the state is the product so far."""
+        level = self.level(option) * (1 if self.worst or not state else state)
+        return None if level < self.least else Fraction(0) if self.worst else level
+
+    def kept(self, state: Fraction) -> bool:
+        """See :meth:`Requires.kept`."""
+        del state
+        return True
+
+
+Rule: TypeAlias = Requires | Excludes | Before | AtMost | AtLeast | Floor
 _PAIRS: dict[Any, Any] = {"requires": Requires, "excludes": Excludes, "before": Before}
 _COUNTS: dict[Any, Any] = {"at_most": AtMost, "at_least": AtLeast}
+
+
+def read_floors(given: Any, *, worst: bool) -> list[Rule]:
+    """Floors by the names of their levels.
+
+    Raises:
+        ConfigError: One is malformed.
+    """
+    what = "worst_at_least" if worst else "at_least"
+    if not isinstance(given, Mapping):
+        raise ConfigError(f'{what}={short(given)}: expected floors by name, for instance {{"quality": 0.8}}')
+    floors = [Floor(str(name), number(least, f"the floor {name!r}"), worst) for name, least in given.items()]
+    for floor in floors:
+        if not 0 < floor.least <= 1:
+            raise ConfigError(f"{what}= has {floor.name} {float(floor.least):g}; a floor is above 0 and at most 1")
+    return [*floors]
 
 
 def read_rules(given: Any) -> list[Rule]:
@@ -215,41 +274,47 @@ def under_rules(space: PlanSpace, rules: Sequence[Rule]) -> PlanSpace:
         return space
     _require_known(space, rules)
     leaving: dict[int, list[int]] = {}
-    for number, option in enumerate(space.options):
-        leaving.setdefault(option.tail, []).append(number)
-    first = (space.start, (0,) * len(rules))
+    for place, option in enumerate(space.options):
+        leaving.setdefault(option.tail, []).append(place)
+    first: tuple[int, tuple[Any, ...]] = (space.start, (0,) * len(rules))
     number_of, waiting, moves = {first: 0}, [first], list[tuple[int, int, int]]()
     for node, states in waiting:
-        for number in leaving.get(node, ()):
-            option = space.options[number]
-            after = [rule.after(state, option.names) for rule, state in zip(rules, states, strict=True)]
+        for place in leaving.get(node, ()):
+            option = space.options[place]
+            after = tuple(rule.after(state, option) for rule, state in zip(rules, states, strict=True))
             if None in after:
                 continue
-            there = (option.head, tuple(state or 0 for state in after))
+            there = (option.head, after)
             if there not in number_of:
                 number_of[there] = len(number_of)
                 waiting.append(there)
-            moves.append((number, number_of[node, states], number_of[there]))
+            moves.append((place, number_of[node, states], number_of[there]))
         if len(waiting) > MOST_STATES:
             raise ConfigError(f"{len(rules)} rules make more than {MOST_STATES:,} nodes of this graph; give fewer")
     ends = set(space.ends)
     return replace(
         space,
         names=[space.names[node] for node, _ in number_of],
-        options=[replace(space.options[number], tail=tail, head=head) for number, tail, head in sorted(moves)],
+        options=[replace(space.options[place], tail=tail, head=head) for place, tail, head in sorted(moves)],
         start=0,
-        ends=[number for (node, states), number in number_of.items() if node in ends and _kept(rules, states)],
+        ends=[place for (node, states), place in number_of.items() if node in ends and _kept(rules, states)],
         again=None if space.again is None else number_of.get((space.again, first[1])),
     )
 
 
-def _kept(rules: Sequence[Rule], states: Sequence[int]) -> bool:
+def _kept(rules: Sequence[Rule], states: Sequence[Any]) -> bool:
     return all(rule.kept(state) for rule, state in zip(rules, states, strict=True))
 
 
 def _require_known(space: PlanSpace, rules: Sequence[Rule]) -> None:
     steps = [name for option in space.options for name in option.names]
     for rule in rules:
+        if isinstance(rule, Floor):
+            if not any(rule.name in option.cost for option in space.options):
+                raise ConfigError(
+                    f"no step has a level {rule.name!r}; give it beside the costs: {{{rule.name!r}: 0.9}}"
+                )
+            continue
         for name in rule.of if isinstance(rule, AtMost | AtLeast) else vars(rule).values():
             if name not in steps:
                 texts = [str(step) for step in steps]
@@ -260,26 +325,35 @@ def broken(rules: Sequence[Rule], path: Sequence[EdgeOption]) -> list[Rule]:
     """The rules that a path breaks."""
     kept = []
     for rule in rules:
-        state: int | None = 0
+        state: Any = 0
         for option in path:
-            state = None if state is None else rule.after(state, option.names)
+            state = None if state is None else rule.after(state, option)
         kept.append(state is not None and rule.kept(state))
     return [rule for rule, held in zip(rules, kept, strict=True) if not held]
+
+
+def reached(floors: Sequence[Floor], path: Sequence[EdgeOption]) -> dict[str, float]:
+    """The levels of a plan."""
+    levels = {floor: [floor.level(option) for option in path] for floor in floors}
+    return {
+        floor.name: float(min(some, default=Fraction(1)) if floor.worst else prod(some, start=Fraction(1)))
+        for floor, some in levels.items()
+    }
 
 
 def contradiction(space: PlanSpace, rules: Sequence[Rule]) -> str:
     """Which rule no plan keeps, or which two; whatever the budgets. Empty where some plan keeps all."""
 
-    def reached(some: Sequence[Rule]) -> bool:
+    def possible(some: Sequence[Rule]) -> bool:
         made = under_rules(space, some)
         met = _reached(made)
         return any(end in met for end in made.ends)
 
-    if reached(rules):
+    if possible(rules):
         return ""
     for count in (1, 2):
         for some in combinations(rules, count):
-            if not reached(some):
+            if not possible(some):
                 return f"No plan keeps {' and '.join(map(str, some))}{' together' if count == 2 else ''}."
     return "No plan keeps all rules together."
 

@@ -18,7 +18,7 @@ from tape.choice.amounts import WIDE, digits, plain, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
 from tape.choice.options import EdgeOption, PlanSpace
 from tape.choice.ranking import LOOK, Ranking, comparable
-from tape.choice.rules import Rule, broken, contradiction, under_rules
+from tape.choice.rules import Floor, Rule, broken, contradiction, reached, under_rules
 from tape.errors import ConfigError, GraphError, TapeError
 
 VALUE = "value"
@@ -143,7 +143,9 @@ class PlanSearch:
         self._gains = [option.gain for option in space.options]
         unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
         named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
-        self._resources = [name for name in named if name not in unknown]
+        self._floors = [rule for rule in rules if isinstance(rule, Floor)]
+        levels = {floor.name for floor in self._floors}
+        self._resources = [name for name in named if name not in unknown and name not in levels]
         # Whole numbers of the finest digit that any amount of a resource has.
         self._digits = {
             name: digits([*(cost.get(name) or Decimal(0) for cost in costs), caps.get(name, Decimal(0))])
@@ -275,6 +277,7 @@ class PlanSearch:
             spent={name: self._amount(name, count) for name, count in spent.items()},
             left={name: self._amount(name, self._count(name, cap) - spent[name]) for name, cap in self._caps.items()},
             value=float(sum(self._gains[edge] for edge in path)),
+            reached=reached(self._floors, self._options(path)),
         )
 
     def _spent(self, path: Sequence[int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from tape.budget.units import nearest
 from tape.choice.amounts import as_written, caps_of, require_apart
 from tape.choice.answer import Choice
 from tape.choice.options import PlanSpace, SelectRequest, is_graph, options_of
-from tape.choice.rules import Rule, read_rules
+from tape.choice.rules import Rule, read_floors, read_rules
 from tape.choice.schedule import ScheduleLimits, select_schedule
 from tape.choice.search import PlanSearch
 from tape.errors import ConfigError
@@ -30,6 +30,8 @@ def select(
     epsilon: float = 0.0,
     proof: bool = False,
     rules: Sequence[Rule] = (),
+    at_least: Mapping[str, float] | None = None,
+    worst_at_least: Mapping[str, float] | None = None,
 ) -> Choice:
     """Pick the best plan that keeps every budget, by an exact search; docs/reference/select.md has every rule.
 
@@ -49,6 +51,9 @@ def select(
         epsilon: Needed for more than three criteria: how much more of each some plan there may take than the best.
         proof: Also prove the choice, for `Choice.proof`; docs/reference/proofs.md says how it is checked.
         rules: What a plan has to keep beside the budgets: `Requires`, `Excludes`, `Before`, `AtMost`, `AtLeast`.
+        at_least: Floors of levels that steps have beside their costs, for instance ``{"quality": 0.8}``: that of a plan
+            is the product of its steps'.
+        worst_at_least: Floors of the least step.
 
     Returns:
         The choice, true if a plan was found.
@@ -68,7 +73,9 @@ def select(
     if is_graph(plans):
         raise ConfigError("plans= is a graph; its paths are chosen from by tape.select_in(graph, start=...)")
     asked = SelectRequest(cost, value, caps_of(budget), variants=variants)
-    return _chosen(plans, asked, budget, k, rules).answer(k, frontier, epsilon, proof=proof)
+    return _chosen(plans, asked, budget, k, _rules(rules, at_least, worst_at_least)).answer(
+        k, frontier, epsilon, proof=proof
+    )
 
 
 def select_in(
@@ -85,6 +92,8 @@ def select_in(
     epsilon: float = 0.0,
     proof: bool = False,
     rules: Sequence[Rule] = (),
+    at_least: Mapping[str, float] | None = None,
+    worst_at_least: Mapping[str, float] | None = None,
 ) -> Choice:
     """As `select`, of the paths of a graph.
 
@@ -102,6 +111,8 @@ def select_in(
         epsilon: See `select`.
         proof: See `select`.
         rules: See `select`.
+        at_least: See `select`.
+        worst_at_least: See `select`.
 
     Raises:
         ConfigError: As `select`.
@@ -118,7 +129,9 @@ def select_in(
     if not is_graph(graph):
         raise ConfigError(f"graph={short(graph)}: expected a directed graph; lists of steps go with tape.select(plans)")
     asked = SelectRequest(cost, value, caps_of(budget), start, goals, horizon)
-    return _chosen(graph, asked, budget, k, rules).answer(k, frontier, epsilon, proof=proof)
+    return _chosen(graph, asked, budget, k, _rules(rules, at_least, worst_at_least)).answer(
+        k, frontier, epsilon, proof=proof
+    )
 
 
 def schedule(
@@ -161,7 +174,13 @@ def _chosen(
     _require_counts(k, asked.horizon)
     options = options_of(plans, asked)
     _require_named(asked.caps, options, asked.cost)
-    return PlanSearch(options, asked.caps, as_written(budget), read_rules(rules))
+    return PlanSearch(options, asked.caps, as_written(budget), rules)
+
+
+def _rules(rules: Any, at_least: Any, worst_at_least: Any) -> list[Rule]:
+    """Rules and floors together."""
+    floors = read_floors(at_least or {}, worst=False) + read_floors(worst_at_least or {}, worst=True)
+    return [*read_rules(rules), *floors]
 
 
 def _require_counts(k: object, horizon: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tape.cli.numbers import real, whole
 
-_KEYS = ("plans", "cost", "value", "variants", "budget", "rules")
+_KEYS = ("plans", "cost", "value", "variants", "budget", "rules", "at_least", "worst_at_least")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -63,7 +63,8 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     if "plans" not in data:
         raise ConfigError(f"{file}: it has no plans; give them as lists of steps: plans = [[...], [...]]")
     asked = {"cost": data.get("cost"), "value": data.get("value"), "variants": data.get("variants")}
-    return data["plans"], asked | {"budget": args.budget or data.get("budget"), "rules": data.get("rules", ())}
+    asked |= {"rules": data.get("rules", ()), **{name: data.get(name) for name in ("at_least", "worst_at_least")}}
+    return data["plans"], asked | {"budget": args.budget or data.get("budget")}
 
 
 def _parser() -> argparse.ArgumentParser:

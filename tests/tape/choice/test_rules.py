@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 import networkx as nx
@@ -161,3 +163,50 @@ def test_a_file_has_rules(tmp_path: Any, tape: Tape) -> None:
         'rules = [{ before = ["check", "refund"] }, { at_most = 1, of = ["refund"] }]\n'
     )
     assert tape("plan", file).out.splitlines()[:3] == ["check", "refund", "worth 0.8; takes nothing"]
+
+
+LEVELS = {
+    "draft": {"usd": 1, "quality": 0.9}, "check": {"usd": 1, "quality": 0.9}, "send": {"usd": 1},
+    "guess": {"usd": 0, "quality": 0.5},
+}  # fmt: skip
+
+
+def test_floors_are_of_the_product_or_of_the_least_step() -> None:
+    plans = [["draft", "check", "send"], ["draft", "guess"], ["draft", "send"]]
+    given: dict[str, Any] = {"cost": LEVELS, "value": [3, 2, 1], "budget": {"usd": 5}, "proof": True}
+    choice = select(plans, at_least={"quality": 0.81}, **given)
+    assert (choice.plan, choice.reached, [*choice.spent]) == (["draft", "check", "send"], {"quality": 0.81}, ["usd"])
+    choice = select(plans, at_least={"quality": 0.82}, **given)
+    assert (choice.plan, choice.reached) == (["draft", "send"], {"quality": 0.9})
+    assert "The rule quality at least 0.82 excluded the better plan" in str(choice.why)
+    assert select(plans, worst_at_least={"quality": 0.9}, **given).reached == {"quality": 0.9}
+    none = select(plans[1:2], worst_at_least={"quality": 0.6}, **given | {"value": None})
+    assert str(none.why).startswith("No plan fits. No plan keeps quality at least 0.6 in each step.")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_floors_are_exact(seed: int) -> None:
+    rng = random.Random(seed)
+    levels = {step: rng.choice([0.9, 0.99, 0.8, 0.7, 1.0]) for step in STEPS}
+    plans = [rng.choices(STEPS, k=rng.randint(1, 5)) for _ in range(6)]
+    products = [prod([Fraction(repr(levels[step])) for step in plan], start=Fraction(1)) for plan in plans]
+    floor = float(rng.choice(products))  # the product of one of them, so that the least digit decides
+    fitting = [len(plan) for plan, product in zip(plans, products, strict=True) if product >= Fraction(f"{floor:.15g}")]
+    cost = {step: {"quality": level} for step, level in levels.items()}
+    choice = select(plans, cost=cost, value=[*map(len, plans)], at_least={"quality": floor})
+    assert choice.value == max(fitting, default=None)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"at_least": {"quality": 0}}, "a floor is above 0"),
+        ({"at_least": {"quality": 1.5}}, "a floor is above 0"),
+        ({"at_least": 0.8}, "expected floors by name"),
+        ({"worst_at_least": {"speed": 0.5}}, "no step has a level 'speed'"),
+        ({"at_least": {"usd": 0.5}}, "a level is above 0 and at most 1"),
+    ],
+)
+def test_wrong_floors_are_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        select([["draft"]], cost={"draft": {"usd": 2, "quality": 0.9}}, **given)
