@@ -288,13 +288,15 @@ def check(problem_text: str, proof_text: str) -> str:
         problem = problem_in(problem_text, asked, meter)
         best = claimed(problem, proof["path"]) if proof["claim"] == "best" else None
         covered(problem, proof["rows"], proof["tree"], best, meter)
-        caps = ", ".join(f"{name} {cap}" for name, cap in asked["budgets"].items()) or "as in the file"
+        caps = ", ".join(f"{name} {cap}" for name, cap in asked["budgets"].items())
+        caps = caps or ("none" if "start" in asked else "as in the file")
+        more = "".join(f"; {name} {asked[name]}" for name in ("start", "goals", "horizon", "discount") if name in asked)
     except ProofError:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError, ArithmeticError) as error:
         raise ProofError(f"malformed: {type(error).__name__}: {str(error)[:80]}") from None
     worth = "" if best is None else str(Fraction(best, problem.unit))
-    return f"proven: nothing fits (budgets: {caps})" if not worth else f"proven: best, worth {worth} (budgets: {caps})"
+    return f"proven: {f'best, worth {worth}' if worth else 'nothing fits'} (budgets: {caps}{more})"
 
 
 if __name__ == "__main__":
