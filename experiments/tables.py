@@ -20,6 +20,7 @@ from experiments.harness.places import ROOT
 from experiments.settings_table import SECTIONS, settings_text
 
 DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
 
 MADE: Mapping[str, Callable[[], str]] = {
     "settings": settings_text,
@@ -30,6 +31,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "evidence-gsm_hard_development": partial(evidence.table, "gsm_hard_development"),
     "evidence-gsm_hard-frontier": partial(evidence.frontier, "gsm_hard"),
     "evidence": evidence.overview,
+    "evidence-compared": partial(evidence.overview, compared=True),
     "evidence-parts": evidence.parts,
     "evidence-calibration": evidence.calibration,
 }
@@ -65,9 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
     args = parser.parse_args(argv)
     stale = 0
-    for path in sorted(DOCS.rglob("*.md")):
+    for path in PAGES:
         text = path.read_text(encoding="utf-8")
-        fresh = written(path.relative_to(DOCS).as_posix(), text)
+        fresh = written(posixpath.relpath(path.as_posix(), DOCS.as_posix()), text)
         if fresh == text:
             continue
         stale = 1

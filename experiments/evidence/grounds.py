@@ -71,6 +71,8 @@ class Ground:
         caps: The names of the caps, the usual one first.
         tokens: Cap on the model's tokens of an episode, for every agent.
         tape: Settings of TAPE+, as the probe advises for the model.
+        react: The row that stands for ReAct beside it. Where tools have several prices, the one that takes the best price
+            that fits, since a model that writes `a * b` names none.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Ground:
     caps: tuple[str, ...]
     tokens: int
     tape: Mapping[str, Any] = field(default_factory=dict)
+    react: str = "ReAct"
 
 
 def _made(environment: Callable[[], Environment]) -> tuple[Environment, Judge]:
@@ -185,7 +188,8 @@ def _asked(questions: QuestionSet, question: Question) -> tuple[Environment, Jud
 GROUNDS: Mapping[str, Ground] = {
     ground.name: ground
     for ground in (
-        Ground("gsm_hard", "GSM-Hard, public", gsm_hard, (201, 300), ("loose", "tight", *BETWEEN), 20_000),
+        Ground("gsm_hard", "GSM-Hard, public", gsm_hard, (201, 300), ("loose", "tight", *BETWEEN), 20_000,
+               react="ReAct, greedy with a reserve"),
         Ground("musique", "MuSiQue, public", musique, (51, 90), ("loose", "tight", *BETWEEN), 30_000),
         Ground("own_tools", "tools of one's own: a cinema", own_tools, (1, 24), (OWN,), 30_000),
         Ground("desk", "service desk: chains of typed tools", partial(_tasks, "tool_chains", data=DESK), (41, 100),

@@ -83,15 +83,18 @@ def table(ground: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def overview() -> str:
-    """TAPE+ on each ground under its usual caps, beside ReAct where it was played."""
+def overview(*, compared: bool = False) -> str:
+    """TAPE+ on each ground under its usual caps, beside ReAct on the same tasks; or only where ReAct was played."""
     lines = ["| ground | n | TAPE+ | ReAct | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, ReAct |"]
     lines.append("|---|---|---|---|---|---|")
     for ground in GROUNDS.values():
         grouped = groups(ground.name)
-        ours, other = (grouped.get((ground.caps[0], name), ()) for name in (OURS, "ReAct"))
-        if not ours:
+        ours, other = (grouped.get((ground.caps[0], name), ()) for name in (OURS, ground.react))
+        if not ours or (compared and not other):
             continue
+        if other:
+            common = outcomes(other)
+            ours = [row for row in ours if (row["task"], row["draw"]) in common]
         cells = [f"{low[0]:.0%} ({low[1]:.0%} to {low[2]:.0%})" for low in map(share, filter(None, (ours, other)))]
         above = shown(paired(outcomes(ours), outcomes(other))) if other else "not run"
         tokens = [f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in (ours, other) if side]
