@@ -71,7 +71,7 @@ class Ground:
         caps: The names of the caps, the usual one first.
         tokens: Cap on the model's tokens of an episode, for every agent.
         tape: Settings of TAPE+, as the probe advises for the model.
-        react: The row that stands for ReAct beside it. Where tools have several prices, the one that takes the best price
+        react: The row that stands for ReAct beside it. Where tools have several prices, the one that takes the best
             that fits, since a model that writes `a * b` names none.
     """
 
