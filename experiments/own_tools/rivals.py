@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,8 @@ async def pydantic_ai_agent(question: Question, world: World, client: httpx.Asyn
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.usage import UsageLimits
 
+    numbers = count(1)  # its own are random, and the same requests are to be sent when this is played again
+
     class Coder(OpenAIChatModel):
         async def request(self, *given: Any, **named: Any) -> ModelResponse:
             response = await super().request(*given, **named)
@@ -103,7 +106,7 @@ async def pydantic_ai_agent(question: Question, world: World, client: httpx.Asyn
         for text in _FENCED.findall(part.content) or [part.content]:
             try:
                 call = json.loads(text)
-                calls.append(ToolCallPart(str(call["name"]), call["arguments"]))
+                calls.append(ToolCallPart(str(call["name"]), call["arguments"], f"call_{next(numbers)}"))
             except (ValueError, KeyError, TypeError):
                 continue
         return calls or [part]
