@@ -31,7 +31,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "evidence-gsm_hard_development": partial(evidence.table, "gsm_hard_development"),
     "evidence-gsm_hard-frontier": partial(evidence.frontier, "gsm_hard"),
     "evidence": evidence.overview,
-    "evidence-compared": partial(evidence.overview, compared=True),
+    "evidence-compared": evidence.compared,
     "evidence-parts": evidence.parts,
     "evidence-calibration": evidence.calibration,
 }

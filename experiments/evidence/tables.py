@@ -83,18 +83,39 @@ def table(ground: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def overview(*, compared: bool = False) -> str:
-    """TAPE+ on each ground under its usual caps, beside ReAct on the same tasks; or only where ReAct was played."""
+def compared() -> str:
+    """TAPE+ beside each other agent on the same tasks, under the usual caps of a ground."""
+    lines = ["| ground | n | TAPE+ | beside | | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, the other |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for ground in GROUNDS.values():
+        grouped = groups(ground.name)
+        for (caps, name), other in grouped.items():
+            if caps != ground.caps[0] or name == OURS or name.startswith(WITHOUT):
+                continue
+            ours = _same(grouped[caps, OURS], other)
+            shares = [f"{right:.0%}" for right, *_ in (share(ours), share(other))]
+            tokens = ", ".join(f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in (ours, other))
+            above = shown(paired(outcomes(ours), outcomes(other)))
+            lines.append(f"| {ground.title} | {len(ours)} | {shares[0]} | {name} | {shares[1]} | {above} | {tokens} |")
+    return "\n".join(lines) + "\n"
+
+
+def _same(ours: Rows, other: Rows) -> Rows:
+    """The episodes of TAPE+ on the tasks that another agent played."""
+    common = outcomes(other)
+    return [row for row in ours if (row["task"], row["draw"]) in common]
+
+
+def overview() -> str:
+    """TAPE+ on each ground under its usual caps, beside ReAct on the same tasks."""
     lines = ["| ground | n | TAPE+ | ReAct | TAPE+ is above it by (95 %) | tokens, mean: TAPE+, ReAct |"]
     lines.append("|---|---|---|---|---|---|")
     for ground in GROUNDS.values():
         grouped = groups(ground.name)
         ours, other = (grouped.get((ground.caps[0], name), ()) for name in (OURS, ground.react))
-        if not ours or (compared and not other):
+        if not ours:
             continue
-        if other:
-            common = outcomes(other)
-            ours = [row for row in ours if (row["task"], row["draw"]) in common]
+        ours = _same(ours, other) if other else ours
         cells = [f"{low[0]:.0%} ({low[1]:.0%} to {low[2]:.0%})" for low in map(share, filter(None, (ours, other)))]
         above = shown(paired(outcomes(ours), outcomes(other))) if other else "not run"
         tokens = [f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in (ours, other) if side]
@@ -110,8 +131,7 @@ def parts() -> str:
     lines.append("|---|---|---|---|---|---|")
     for name, ground, caps, ours, episodes in sorted(_arms(), key=lambda arm: arm[0]):
         result = paired(outcomes(ours), outcomes(episodes))
-        keys = outcomes(episodes)
-        mine = [row for row in ours if (row["task"], row["draw"]) in keys]
+        mine = _same(ours, episodes)
         tokens = ", ".join(f"{statistics.mean(row['tokens'] for row in side):,.0f}" for side in (mine, episodes))
         lines.append(f"| {name} | {ground} | {caps} | {result.n} | {shown(result)} | {tokens} |")
     return "\n".join(lines) + "\n"

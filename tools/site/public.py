@@ -83,7 +83,8 @@ PUBLIC: Mapping[str, Page] = {
     "select": Page(
         "Select",
         "The best of some plans within a budget, without a model.",
-        _of("tape", "select select_in schedule Choice") | _of("tape.choice", "More Scheduled Why Requires Excludes Before AtMost AtLeast"),
+        _of("tape", "select select_in schedule Choice")
+        | _of("tape.choice", "More Scheduled Why Requires Excludes Before AtMost AtLeast"),
     ),
     "tools": Page(
         "Tools",
