@@ -28,7 +28,7 @@ class ProofError(ValueError):
     """A file is no problem, or no proof of it."""
 
 
-class Problem(NamedTuple):
+class PathGraph(NamedTuple):
     """What edges earn, in units of 1 / `unit`, and use; limits of the use; where paths begin, and what an end adds.
 
     With `layers` its nodes and edges are those of the file once for each move, in order.
@@ -53,7 +53,7 @@ def need(holds: Any, why: str) -> None:
         raise ProofError(why)
 
 
-class Meter:
+class WorkLeft:
     """What a check may take: so many steps."""
 
     def __init__(self, most: int) -> None:
@@ -84,7 +84,7 @@ def parsed(text: str) -> Any:
     return json.loads(text, parse_float=decimal, parse_constant=decimal)
 
 
-def path_problem(data: Any, asked: Any, meter: Meter) -> Problem:
+def path_problem(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
     """A problem of schema `tape.path_problem/1`."""
     need(data["schema"] == "tape.path_problem/1" and not data.get("risk"), "no path problem without a risk")
     names, stays = data["resources"], data.get("objective", "stay") == "stay"
@@ -96,10 +96,10 @@ def path_problem(data: Any, asked: Any, meter: Meter) -> Problem:
     limits, uses = [(0, caps[name]) for name in names], data["costs"] or [()] * len(own)
     ends = {whole(end, 0): rewards[end] if stays else Fraction(0) for end in data["terminals"]}
     given = (data["n_nodes"], data["edges"], gains, uses, limits, data["start"], ends)
-    return problem_of(*given, (data.get("horizon"), decimal(data["discount"]), stays), asked, meter)
+    return problem_of((*given, (data.get("horizon"), decimal(data["discount"]), stays)), asked, meter)
 
 
-def plan_graph(data: Any, asked: Any, meter: Meter) -> Problem:
+def plan_graph(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
     """A plan graph, as `tape solve` takes it: each reward counts once a visit."""
     nodes, start, names = {node["id"]: node for node in data["nodes"]}, asked["start"], sorted(asked["budgets"])
     index = {name: number for number, name in enumerate(nodes)}
@@ -119,10 +119,11 @@ def plan_graph(data: Any, asked: Any, meter: Meter) -> Problem:
         [(0, asked["budgets"][name]) for name in names],
         (asked.get("horizon"), decimal(asked["discount"]), False),
     )
-    return problem_of(len(index) + bool(back), moves, gains, uses, limits, index[start], ends, clock, asked, meter)
+    given = (len(index) + bool(back), moves, gains, uses, limits, index[start], ends, clock)
+    return problem_of(given, asked, meter)
 
 
-def or_library(text: str, asked: Any, meter: Meter) -> Problem:
+def or_library(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
     """A cost is a gain below 0. What a node uses is added to all edges to it, and taken off the limits at the start."""
     numbers = [whole(int(word)) for word in text.split()]
     n, m, k = numbers[:3]
@@ -135,14 +136,12 @@ def or_library(text: str, asked: Any, meter: Meter) -> Problem:
     uses = [[a + b for a, b in zip(row[3:], visits[row[1] - 1], strict=True)] for row in rows]
     moves, costs = [(row[0] - 1, row[1] - 1) for row in rows], [Fraction(-row[2]) for row in rows]
     clock = (None, Fraction(1), False)
-    return problem_of(n, moves, costs, uses, limits, 0, {n - 1: Fraction(0)}, clock, asked, meter)
+    return problem_of((n, moves, costs, uses, limits, 0, {n - 1: Fraction(0)}, clock), asked, meter)
 
 
-def problem_of(
-    n: Any, edges: Any, gains: Any, uses: Any, limits: Any, start: Any, ends: Any, clock: Any, asked: Any, meter: Meter
-) -> Problem:
-    """A problem in whole numbers; `clock` is the horizon, the discount, and whether a path stays at its end."""
-    horizon, discount, stays = clock
+def problem_of(given: tuple[Any, ...], asked: Any, meter: WorkLeft) -> PathGraph:
+    """A problem in whole numbers; last in `given`: the horizon, the discount, and whether a path stays at its end."""
+    n, edges, gains, uses, limits, start, ends, (horizon, discount, stays) = given
     need(horizon is None or whole(horizon, 1), "no horizon")
     edges = [(whole(tail, 0, n - 1), whole(head, 0, n - 1)) for tail, head in edges]
     uses = [tuple(whole(amount, 0) for amount in row) for row in uses]
@@ -161,10 +160,10 @@ def problem_of(
     final = {whole(end, 0, n * (layers + 1) - 1): int(value * unit) for end, value in ends.items()}
     lower, upper = [whole(least) for least, _ in limits], [whole(most) for _, most in limits]
     whole_gains, start = [int(gain * unit) for gain in gains], whole(start, 0, n - 1)
-    return Problem(n * (layers + 1), edges, whole_gains, uses, lower, upper, start, final, unit, horizon, layers)
+    return PathGraph(n * (layers + 1), edges, whole_gains, uses, lower, upper, start, final, unit, horizon, layers)
 
 
-def farthest(problem: Problem, row: Sequence[int], meter: Meter) -> list[int | None]:
+def farthest(problem: PathGraph, row: Sequence[int], meter: WorkLeft) -> list[int | None]:
     """The most that a row gives from each node to an end; None where no end can be reached."""
     best: list[int | None] = [None] * problem.n
     for end, more in problem.ends.items():
@@ -192,13 +191,13 @@ class Prefix(NamedTuple):
     use: tuple[int, ...]
 
 
-def along(problem: Problem, prefix: Prefix, edge: int) -> Prefix:
+def along(problem: PathGraph, prefix: Prefix, edge: int) -> Prefix:
     """One move more."""
     use = tuple(map(int.__add__, prefix.use, problem.uses[edge]))
     return Prefix(problem.edges[edge][1], prefix.value + problem.gains[edge], use)
 
 
-def final(problem: Problem, prefix: Prefix) -> int | None:
+def final(problem: PathGraph, prefix: Prefix) -> int | None:
     """What a path is worth that ends here; None where it may not."""
     limits = zip(prefix.use, problem.lower, problem.upper, strict=True)
     kept = prefix.node in problem.ends and all(least <= amount <= most for amount, least, most in limits)
@@ -206,7 +205,7 @@ def final(problem: Problem, prefix: Prefix) -> int | None:
 
 
 def covered(
-    problem: Problem, rows: Sequence[Sequence[int]], tree: Sequence[int], best: int | None, meter: Meter
+    problem: PathGraph, rows: Sequence[Sequence[int]], tree: Sequence[int], best: int | None, meter: WorkLeft
 ) -> None:
     """Check that the tree has all paths, and none that is better; without a best one, none that keeps the limits."""
     bounds = []
@@ -246,14 +245,14 @@ def covered(
             )
 
 
-def no_better(problem: Problem, prefix: Prefix, other: Prefix) -> bool:
+def no_better(problem: PathGraph, prefix: Prefix, other: Prefix) -> bool:
     """Whether all that may follow one beginning may follow the other, and is worth as much there."""
     amounts = zip(prefix.use, other.use, problem.lower, strict=True)
     use = all(mine >= its and (mine == its or its >= least) for mine, its, least in amounts)
     return prefix.node == other.node and prefix.value <= other.value and use
 
 
-def claimed(problem: Problem, path: Sequence[int]) -> int:
+def claimed(problem: PathGraph, path: Sequence[int]) -> int:
     """What the path of a proof is worth, by the file's edges."""
     count, at = len(problem.edges) // (problem.layers or 1), Prefix(problem.start, 0, (0,) * len(problem.lower))
     need(problem.horizon is None or len(path) <= problem.horizon, "the path is longer than the horizon")
@@ -266,7 +265,7 @@ def claimed(problem: Problem, path: Sequence[int]) -> int:
     return whole(worth)
 
 
-def problem_in(text: str, asked: Any, meter: Meter) -> Problem:
+def problem_in(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
     """The problem of a file, under what a proof asks for."""
     if not text.lstrip().startswith("{"):
         return or_library(text, asked, meter)
@@ -280,7 +279,7 @@ def check(problem_text: str, proof_text: str) -> str:
     Raises:
         ProofError: It shows nothing, or a file cannot be read.
     """
-    meter = Meter(WORK * (len(problem_text) + len(proof_text)))
+    meter = WorkLeft(WORK * (len(problem_text) + len(proof_text)))
     try:
         proof = parsed(proof_text)
         need(proof["schema"] == SCHEMA and proof["claim"] in ("best", "nothing fits"), "no proof that is known here")

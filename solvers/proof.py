@@ -14,18 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from solvers.check_proof import (
     SCHEMA,
     WORK,
-    Meter,
+    PathGraph,
     Prefix,
-    Problem,
     ProofError,
+    WorkLeft,
     along,
-    check,
     claimed,
     farthest,
     final,
@@ -36,6 +34,7 @@ from solvers.check_proof import (
 from solvers.deadline import NEVER, SolveDeadline
 from solvers.errors import LateError, SolverError
 from solvers.problem import PathProblem
+from solvers.proof_file import Proof
 from solvers.solution import PathSolution, Status
 
 SIZE = 10
@@ -62,37 +61,6 @@ class NoProofError(SolverError):
         ...     print(error)
         there is a better path than the one that is claimed
     """
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A proof, and the problem that it is of, as files have them.
-
-    Attributes:
-        problem: The problem as JSON, or in the OR-Library's format.
-        text: The proof as JSON.
-
-    Examples:
-        >>> from solvers import PathProblem, solve
-        >>> problem = PathProblem(
-        ...     2, [(0, 1)], rewards=[0, 1], costs=[[3]], budgets=[2], start=0, terminals=[1], horizon=1
-        ... )
-        >>> solve(problem, proof=True).proof.check()
-        'proven: nothing fits (budgets: r0 2)'
-    """
-
-    problem: str
-    text: str
-
-    def check(self) -> str:
-        """What it shows, in words; raises `solvers.check_proof.ProofError` where it shows nothing."""
-        return check(self.problem, self.text)
-
-    def save(self, folder: str | Path) -> None:
-        """Write ``problem.json`` and ``proof.json`` into a folder, for ``python check_proof.py PROBLEM PROOF``."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / "problem.json").write_text(self.problem, encoding="utf-8")
-        (Path(folder) / "proof.json").write_text(self.text, encoding="utf-8")
 
 
 def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline = NEVER) -> Proof:
@@ -133,7 +101,7 @@ def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadl
 def _proven(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:
     try:
         search = _Search(
-            problem_in(text, parsed(json.dumps(asked)), _Meter(WORK * len(text), deadline)),
+            problem_in(text, parsed(json.dumps(asked)), _WorkWithin(WORK * len(text), deadline)),
             path,
             SIZE * len(text),
             deadline,
@@ -174,7 +142,7 @@ class _Beginning:
     place: int = 0
 
 
-class _Meter(Meter):
+class _WorkWithin(WorkLeft):
     """Ends the search where the check would take too long, or the time is up."""
 
     def __init__(self, most: int, deadline: SolveDeadline) -> None:
@@ -194,7 +162,7 @@ class _Search:
         rows: Multipliers, as the proof has them.
     """
 
-    def __init__(self, problem: Problem, path: Sequence[int] | None, size: int, deadline: SolveDeadline) -> None:
+    def __init__(self, problem: PathGraph, path: Sequence[int] | None, size: int, deadline: SolveDeadline) -> None:
         self._problem, self._deadline, self._most = problem, deadline, size // _ENTRY
         self._best = None if path is None else claimed(problem, path)
         self._leaving: list[list[int]] = [[] for _ in range(problem.n)]
@@ -203,7 +171,7 @@ class _Search:
         self.rows: list[list[int]] = []
         self._tables: list[list[int | None]] = []
         self._bounds: list[int] = []
-        self._meter = _Meter(WORK * self._most, deadline)
+        self._meter = _WorkWithin(WORK * self._most, deadline)
         self._known: dict[tuple[int, ...], list[int | None]] = {}
         resources = range(len(problem.lower))
         for k in resources:

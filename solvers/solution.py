@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from solvers.proof import Proof
+    from solvers.proof_file import Proof
 
 
 class Status(StrEnum):

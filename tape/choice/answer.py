@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from solvers.proof import Proof
+    from solvers.proof_file import Proof
 
 
 @dataclass(frozen=True)

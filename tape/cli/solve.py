@@ -90,18 +90,16 @@ def _plan_graph(args: argparse.Namespace) -> int:
         if said:
             print(said)
     if args.draw:
-        from tape.show.draw import draw
-
-        draw(
-            graph,
-            args.draw,
-            start=start,
-            path=[e.id for e in path],
-            title=f"{args.graph.name}: {solution.status.value}",
-            left=caps,
-        )
-        print(f"written: {args.draw}")
+        _draw(args, graph, start, [e.id for e in path], caps)
     return 0 if solution.has_path else 1
+
+
+def _draw(args: argparse.Namespace, graph: PlanGraph, start: str, path: Sequence[int], caps: Mapping[str, int]) -> None:
+    from tape.show.draw import draw
+
+    status = "OPTIMAL" if path else "no path"
+    draw(graph, args.draw, start=start, path=[*path], title=f"{args.graph.name}: {status}", left=dict(caps))
+    print(f"written: {args.draw}")
 
 
 def _start(args: argparse.Namespace, graph: PlanGraph) -> str:

@@ -19,6 +19,7 @@ NO_RESULTS: Mapping[tuple[str, str], str] = {
     ("reference/budgets.md", "kind"): "the units that amounts are counted in",
     ("reference/risk.md", "`Risk(p, ...)`"): "follows from formulas; tests/solvers/test_risk.py compares it",
     ("evidence/own-tools.md", "lines"): "prompts tried on develop lines, whose answers are not kept",
+    ("evidence/real-model.md", "ground"): "causes of failures, read in traces",
     ("evidence/solvers.md", "package"): "versions of other packages and their licences",
 }
 """Tables with numbers that are no results, by page below docs and first head, and what they are instead."""

@@ -146,7 +146,8 @@ PUBLIC: Mapping[str, Page] = {
             " critical_steps objective_of consumption_of enough_moves SolverError ProblemError BackendError"
             " EndlessError FileFormatError RiskUnsupportedError SolverUnavailableError UnknownSolverError",
         )
-        | _of("solvers.proof", "Proof prove NoProofError"),
+        | _of("solvers.proof", "prove NoProofError")
+        | _of("solvers.proof_file", "Proof"),
     ),
     "testing": Page(
         "Testing your parts",
