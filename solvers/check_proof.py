@@ -115,10 +115,8 @@ def plan_graph(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
             gains.append(decimal(nodes[link["target"]].get("reward", 0)) + decimal(link.get("reward", 0)))
             uses.append([link.get("cost", {}).get(name, 0) for name in names])
     ends = dict.fromkeys([*map(index.__getitem__, goals), *([len(index)] if back else [])], Fraction(0))
-    limits, clock = (
-        [(0, asked["budgets"][name]) for name in names],
-        (asked.get("horizon"), decimal(asked["discount"]), False),
-    )
+    limits = [(0, asked["budgets"][name]) for name in names]
+    clock = (asked.get("horizon"), decimal(asked["discount"]), False)
     given = (len(index) + bool(back), moves, gains, uses, limits, index[start], ends, clock)
     return problem_of(given, asked, meter)
 
@@ -169,9 +167,8 @@ def farthest(problem: PathGraph, row: Sequence[int], meter: WorkLeft) -> list[in
     for end, more in problem.ends.items():
         best[end] = row[0] * more
     parts = zip(problem.edges, problem.gains, problem.uses, strict=True)
-    moves = [(tail, head, row[0] * gain - sum(map(int.__mul__, row[1:], use))) for (tail, head), gain, use in parts][
-        ::-1
-    ]
+    moves = [(*ends, row[0] * gain - sum(map(int.__mul__, row[1:], use))) for ends, gain, use in parts]
+    moves.reverse()  # edges are mostly in the order of travel
     changed = True
     while changed:
         changed = False

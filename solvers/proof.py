@@ -1,8 +1,8 @@
 """Proofs that a path is best, or that nothing fits: what `solvers.check_proof` checks.
 
-The search is a small one of its own, in whole numbers. Multipliers come from the Lagrangian dual, one
-resource after the other (Handler and Zang, 1980). Beginnings of paths are then expanded in the order of their bounds,
-until each is bounded by the path that is claimed, or no better than another one.
+The search is a small one of its own, in whole numbers. Multipliers come from the Lagrangian dual, one resource after
+the other (Handler and Zang, 1980). Beginnings of paths are then expanded, those of the greatest value first, until each
+is bounded by the path that is claimed, or no better than another one.
 """
 
 from __future__ import annotations
@@ -100,12 +100,8 @@ def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadl
 
 def _proven(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:
     try:
-        search = _Search(
-            problem_in(text, parsed(json.dumps(asked)), _WorkWithin(WORK * len(text), deadline)),
-            path,
-            SIZE * len(text),
-            deadline,
-        )
+        problem = problem_in(text, parsed(json.dumps(asked)), _WorkWithin(WORK * len(text), deadline))
+        search = _Search(problem, path, SIZE * len(text), deadline)
         tree = search.tree()
     except LateError:
         raise NoProofError("the time was up") from None
@@ -163,7 +159,7 @@ class _Search:
     """
 
     def __init__(self, problem: PathGraph, path: Sequence[int] | None, size: int, deadline: SolveDeadline) -> None:
-        self._problem, self._deadline, self._most = problem, deadline, size // _ENTRY
+        self._problem, self._most = problem, size // _ENTRY
         self._best = None if path is None else claimed(problem, path)
         self._leaving: list[list[int]] = [[] for _ in range(problem.n)]
         for edge, (tail, _) in enumerate(problem.edges):
@@ -207,8 +203,9 @@ class _Search:
             far = table[at.node]
             if far is None:
                 return row, None
-            if self._problem.ends.get(at.node, None) is not None and far == row[0] * self._problem.ends[at.node]:
-                return row, (at.value + self._problem.ends[at.node], at.use)
+            more = self._problem.ends.get(at.node)
+            if more is not None and far == row[0] * more:
+                return row, (at.value + more, at.use)
             at = next(
                 longer
                 for longer in (along(self._problem, at, edge) for edge in self._leaving[at.node])
@@ -304,8 +301,8 @@ class _Search:
         return _written(root)
 
     def _open(self, beginning: _Beginning, queue: list[tuple[int, int, _Beginning]], ties: Iterator[int]) -> None:
-        """Bound a beginning by a row, or put it into the queue by its bound."""
-        prefix, bound = beginning.prefix, 0
+        """Bound a beginning by a row, or put it into the queue."""
+        prefix, inside = beginning.prefix, False
         for number in reversed(range(len(self.rows))):
             row, far = self.rows[number], self._tables[number][prefix.node]
             if far is not None:

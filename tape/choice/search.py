@@ -356,9 +356,11 @@ class PlanSearch:
         except GraphError:  # without the rules there is no best plan
             return why
         paths = free.best(1)
-        if not paths or (chosen.value is not None and free.choice(paths[0]).value <= chosen.value):  # type: ignore[operator]
+        if not paths:
             return why
         best, names = free.choice(paths[0]), broken(self._rules, free._options(paths[0]))
+        if chosen.value is not None and (best.value or 0.0) <= chosen.value:
+            return why
         worth = (
             f"the better plan {best.plan!r}, worth {best.value:.12g}" if chosen else f"{best.plan!r}, which would fit"
         )

@@ -90,16 +90,18 @@ def _plan_graph(args: argparse.Namespace) -> int:
         if said:
             print(said)
     if args.draw:
-        _draw(args, graph, start, [e.id for e in path], caps)
+        title = f"{args.graph.name}: {solution.status.value}"
+        _draw(graph, args.draw, start, [e.id for e in path], (title, caps))
     return 0 if solution.has_path else 1
 
 
-def _draw(args: argparse.Namespace, graph: PlanGraph, start: str, path: Sequence[int], caps: Mapping[str, int]) -> None:
+def _draw(graph: PlanGraph, file: Path, start: str, path: Sequence[int], named: tuple[str, Mapping[str, int]]) -> None:
+    """Draw a path under its title, with what is left."""
     from tape.show.draw import draw
 
-    status = "OPTIMAL" if path else "no path"
-    draw(graph, args.draw, start=start, path=[*path], title=f"{args.graph.name}: {status}", left=dict(caps))
-    print(f"written: {args.draw}")
+    title, left = named
+    draw(graph, file, start=start, path=path, title=title, left=left)
+    print(f"written: {file}")
 
 
 def _start(args: argparse.Namespace, graph: PlanGraph) -> str:
