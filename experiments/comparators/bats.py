@@ -54,7 +54,12 @@ class _Tracked:
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
-        request = self._prompt_format.act_request(state, remaining, action, plan)
+        return self._told(self._prompt_format.act_request(state, remaining, action, plan), remaining)
+
+    def line_request(self, done: Any, remaining: Mapping[str, int], plan: Sequence[Action], **given: Any) -> Request:
+        return self._told(self._prompt_format.line_request(done, remaining, plan, **given), remaining)
+
+    def _told(self, request: Request, remaining: Mapping[str, int]) -> Request:
         assert not isinstance(request.prompt, str)
         *before, last = request.prompt
         content = f"{last.content}\n\n{tracked(self._caps, remaining)}"

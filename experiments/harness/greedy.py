@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from tape import OpenLoopAgent, ReactAgent
+from tape.agents.lines import free_actor
 from tape.budget import Resources
 from tape.engine.episode import Episode
 from tape.protocols import Acted, Action, Actor, Plan, Proposer, State
@@ -94,7 +95,7 @@ class GreedyReactAgent(ReactAgent):
 
     def actor(self, episode: Episode) -> Actor:
         """Writes an action; the variant is chosen for it."""
-        return _GreedyActor(super().actor(episode), _tools(episode))
+        return _GreedyActor(free_actor(episode, self.config.temperature, each=False), _tools(episode))
 
 
 class GreedyOpenLoopAgent(OpenLoopAgent):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import ClassVar
 
+from tape.agents.lines import free_actor
 from tape.agents.lm_agent import LmAgent
 from tape.agents.options import DepsT
 from tape.agents.plan_and_act import PlanAndActAgent
@@ -116,7 +117,7 @@ class BestOfN(LmAgent[DepsT, AnswerT]):
             scorer = GoalTestScorer(scorer, domain.goal_test)  # as TAPE does
         return BestOfNActor(
             episode.roles,
-            LmActor(episode.roles, "free", self.config.temperature),
+            free_actor(episode, self.config.temperature),
             self.world_model(episode),
             scorer,
             self.config.num_plans,

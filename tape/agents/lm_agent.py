@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tape.agents.base import Agent
 from tape.agents.declared import DeclaredProposer, DeclaredScorer, require_plans_declared
+from tape.agents.lines import free_actor
 from tape.agents.options import DepsT
-from tape.engine.act import MAX_RETRIES, LmActor
+from tape.engine.act import MAX_RETRIES
 from tape.engine.episode import Episode
 from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.sample import LmProposer
@@ -61,4 +62,4 @@ class LmAgent(Agent[DepsT, AnswerT]):
 
     def actor(self, episode: Episode) -> Actor:
         """pi_Act, free to choose."""
-        return LmActor(episode.roles, "free", self.config.temperature)
+        return free_actor(episode, self.config.temperature)

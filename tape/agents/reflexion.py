@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import ClassVar, TypeAlias
 
+from tape.agents.lines import free_prompts
 from tape.agents.lm_agent import LmAgent
 from tape.agents.options import DepsT, require_bounded
 from tape.agents.react import act_freely
@@ -15,7 +16,7 @@ from tape.engine.episode import Episode, EpisodeEnded, environment_faults
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
-from tape.protocols import Acted, Action, AnswerT, Environment, State
+from tape.protocols import Action, AnswerT, Environment, State
 from tape.trace import TrialEvent
 
 TRIAL_STEPS, REPEATS = 30, 3
@@ -38,24 +39,21 @@ class RememberingActor(LmActor):
     """
 
     def __init__(self, episode: Episode) -> None:
-        super().__init__(episode.roles, "free", episode.config.temperature)
+        super().__init__(episode.roles, "free", episode.config.temperature, free_prompts(episode))
         self._episode = episode
         self.words: list[str] = []
         self.avoided: dict[str, list[Action]] = {}
 
-    async def act(
-        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
-    ) -> Acted:
-        """See :meth:`tape.engine.act.LmActor.act`."""
+    def _request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
         episode, domain = self._episode, self._episode.env.domain
         here = domain.key(episode.state)
         avoided = self.avoided.get(here, [])
         if avoided and domain.choices is not None:
             taken = episode.taken.get(here, []) if episode.config.no_repeat else []
             state = domain.choices.without(state, [*episode.refused, *taken, *avoided])
-        request = self._reminded(self._context.prompt_format.act_request(state, remaining, action, plan))
-        [completion] = await self._context.lm.generate([replace(request, temperature=self._temperature, seed=seed)])
-        return self._read(state, completion.texts[0], action)
+        return self._reminded(super()._request(state, remaining, action, plan))
 
     def _reminded(self, request: Request) -> Request:
         """A request with the last reflections before its question; only chats have any."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from tape.budget import Resources
 from tape.engine.context import RoleContext
@@ -19,6 +20,25 @@ LONGEST_REASON = 400
 """Characters of why it could not be."""
 
 
+class GoOnError(InvalidOutputError):
+    """What was written was understood, and does nothing yet."""
+
+
+class ActPrompts(Protocol):
+    """What an actor asks of a :class:`~tape.protocols.prompt_format.PromptFormat`."""
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """Ask for an action."""
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """Read the thought and the action."""
+
+    def unfinished(self, state: State) -> Action | None:
+        """The next action of what was read last."""
+
+
 class LmActor:
     """Writes one action.
 
@@ -26,10 +46,14 @@ class LmActor:
         context: The episode's model and prompts.
         execution: How a planned action is written; see :class:`tape.engine.settings.TapeConfig`.
         temperature: Sampling temperature of thoughts and free actions.
+        prompts: What is asked, where it is not the context's prompt format.
     """
 
-    def __init__(self, context: RoleContext, execution: Execution, temperature: float) -> None:
+    def __init__(
+        self, context: RoleContext, execution: Execution, temperature: float, prompts: ActPrompts | None = None
+    ) -> None:
         self._context, self._execution, self._temperature = context, execution, temperature
+        self._prompts = prompts or context.prompt_format
         self._wrong: tuple[State, str, str] | None = None  # what was written last in which state, and why it is none
 
     async def act(
@@ -42,6 +66,8 @@ class LmActor:
         """
         if action is not None and self._execution == "forced":
             return Acted(action)
+        if self._execution == "free" and (due := self._prompts.unfinished(state)) is not None:
+            return Acted(due)
         [acted] = await self.sample(state, remaining, action, plan, seed, 1)
         return acted
 
@@ -56,14 +82,22 @@ class LmActor:
     ) -> list[Acted]:
         """Sample ``count`` actions from one request; an unreadable one is counted and has no action."""
         fixed = action if self._execution == "constrained" else None
-        request = self._context.prompt_format.act_request(state, remaining, fixed, plan)
+        request = self._request(state, remaining, fixed, plan)
         request = replace(self._again(state, request), n=count, temperature=self._temperature, seed=seed)
         [completion] = await self._context.lm.generate([request])
         return [self._read(state, text, fixed) for text in completion.texts]
 
+    def _request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        return self._prompts.act_request(state, remaining, action, plan)
+
     def _read(self, state: State, text: str, fixed: Action | None) -> Acted:
         try:
-            thought, written = self._context.prompt_format.read_act(state, text)
+            thought, written = self._prompts.read_act(state, text)
+        except GoOnError:
+            self._context.lm.report(readable=True)
+            return Acted(None, text)
         except InvalidOutputError as error:
             self._context.count_malformed("act", text, error)
             self._context.lm.report(readable=False)
@@ -84,7 +118,7 @@ class LmActor:
         """The most that acting once with ``plan`` as the rest of the path can use, retries included."""
         if self._execution == "forced":
             return Resources()
-        request = self._context.prompt_format.act_request(state, remaining, None, plan)
+        request = self._prompts.act_request(state, remaining, None, plan)
         once = self._context.lm.worst_case(request)
         if self._execution == "constrained":
             return once

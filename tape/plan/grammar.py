@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from tape.plan.vocabulary import ANSWER, ASK, OPERATORS, Parameter, Vocabulary
 
 COMMENT_LINES, COMMENT_LENGTH, NOTE_LENGTH = 3, 160, 80
-"""Lines of a comment, characters of each, and of one behind a line."""
-MOST_LINES = 30
-"""Statements; a model that loses its way would write on and on."""
+"""Lines of a comment, characters of each, and of one behind the line of a turn."""
+MOST_PLAIN, MOST_LINES = 6, 30
+"""Names of literals before the line of a turn, and statements; a model that loses its way would write on and on."""
 
 _LETTERS = string.ascii_lowercase + "_"
 _NO_NAMES = ("if", "for", "from", "wh", "def", "print", "next", "import", "os", "assert", "raise", "try", "class")
@@ -68,10 +68,10 @@ _LITERALS = {
 """The literals of a type, by its name as it is shown, without what stands in brackets."""
 
 
-def gbnf(words: Vocabulary, *, notes: bool = False) -> str:
+def gbnf(words: Vocabulary, *, turn: bool = False) -> str:
     """The grammar of programs over a vocabulary, which keeps it: each request has it.
 
-    With ``notes`` lines may end in a comment, as a model writes them after lines that are shown with their results.
+    With ``turn`` it is one line and a comment, as a model writes that is shown each result before the next line.
 
     Examples:
         >>> from tape.plan.grammar import gbnf
@@ -79,22 +79,28 @@ def gbnf(words: Vocabulary, *, notes: bool = False) -> str:
         >>> print(gbnf(Vocabulary.of(ToolSignature("price", (Parameter("item", "str"),)))).splitlines()[3])
         tool0-0 ::= "item=" tool0-value-0 tool0-more-1
     """
-    key = "gbnf with notes" if notes else "gbnf"
+    key = "gbnf of a turn" if turn else "gbnf"
     kept: str | None = words.__dict__.get(key)
     if kept is not None:
         return kept
-    note = f' ("  #" [^\\n]{{0,{NOTE_LENGTH}}})?' if notes else ""
+    many = f"comment{{0,{COMMENT_LINES}}} (line{{1,{MOST_LINES}}} end? | end)"
+    root = f"comment? plain{{0,{MOST_PLAIN}}} (line | end)" if turn else many
     operators = words.operators or OPERATORS
     keyed = "" if all(tool.returns in _SCALARS for tool in words.tools.values()) else _KEYED
     free = "" if words.operators else ' | "round(" expr (", " expr)? ")" | "sum(" expr loop? ")"'
     rules = [
-        f"root ::= comment{{0,{COMMENT_LINES}}} (line{{1,{MOST_LINES}}} end? | end)",
+        f"root ::= {root}",
         f'comment ::= "#" [^\\n]{{0,{COMMENT_LENGTH}}} "\\n"',
         f"operator ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in operators)}",
         f"comparison ::= {' | '.join(json.dumps(f' {symbol} ') for symbol in _COMPARISONS)}",
         f"name ::= {_names(_NO_NAMES, _LETTERS)}",
         *_calls(words),
-        f'line ::= name " = " expr{note} "\\n" | call{note} "\\n"',
+        f'line ::= name " = " {"flat note" if turn else "expr"} "\\n" | call {"note " if turn else ""}"\\n"',
+        *(
+            [f'note ::= (" "{{1,2}} "#" [^\\n]{{0,{NOTE_LENGTH}}})?', 'plain ::= name " = " "-"? literal "\\n"']
+            if turn
+            else []
+        ),
         *_FIXED.strip().split("\n"),
     ]
     more = {"function": free, "several": keyed}

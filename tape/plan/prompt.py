@@ -175,7 +175,7 @@ def ask_program(
     failed = list({step.text: step for step in done if step.failure}.values())[-MOST_FAILED:]
     lines = "\n".join(step.text for step in worked)
     results = "\n".join(literal(step.result, longest) for step in worked)
-    parts += [_failed(step, words, lines, results) for step in failed]
+    parts += [why_failed(step, words, lines, results) for step in failed]
     if worked and not last:
         parts.append("Write the rest of the program.")
     parts += [last] if last else []
@@ -189,7 +189,7 @@ def _line(step: Done, longest: int) -> str:
     return step.text if step.noted else f"{step.text}  # -> {literal(step.result, longest)}"
 
 
-def _failed(step: Done, words: Vocabulary, lines_run: str, results: str) -> str:
+def why_failed(step: Done, words: Vocabulary, lines_run: str = "", results: str = "") -> str:
     """A statement that has failed, and what helps."""
     lines = ["This line failed:", step.text, f"Why: {comment(step.failure)}"]
     made = ""

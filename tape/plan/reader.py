@@ -37,7 +37,7 @@ NO_PYTHON = "it is no statement of Python"
 _SKIPPED = (ast.Import, ast.ImportFrom, ast.Pass)
 
 
-def read(text: str, words: Vocabulary, defined: Iterable[str] = ()) -> Program:
+def read(text: str, words: Vocabulary, defined: Iterable[str] = (), *, whole: bool = True) -> Program:
     r"""Read a program.
 
     ``<think>...</think>`` is left out. With fences the first fenced block is the program; without, it begins at the
@@ -49,6 +49,8 @@ def read(text: str, words: Vocabulary, defined: Iterable[str] = ()) -> Program:
         text: What the model wrote.
         words: What may be called.
         defined: Names that have a value already, where the program continues another one.
+        whole: It is one program, and no part that others follow: a last assignment may stand for the answer, and what
+            is not used is left out.
 
     Returns:
         The program; without statements where nothing could be read, with the reason.
@@ -67,14 +69,15 @@ def read(text: str, words: Vocabulary, defined: Iterable[str] = ()) -> Program:
     names = frozenset(defined)
     fenced = _FENCE.search(text)
     if fenced is not None:
-        return without_unused(_read(textwrap.dedent(fenced["body"]), words, names), words)
+        program = _read(textwrap.dedent(fenced["body"]), words, names, whole=whole)
+        return without_unused(program, words) if whole else program
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if _START.match(line)][:MOST_STARTS]
     first: Program | None = None
     for number in starts:
-        program = _read("\n".join(lines[number:]), words, names)
+        program = _read("\n".join(lines[number:]), words, names, whole=whole)
         if program.statements or _BLOCK.match(lines[number]) or _is_code(lines[number], program):
-            return without_unused(program, words)
+            return without_unused(program, words) if whole else program
         first = first or program
     return first or Program(stopped=Stopped(1, lines[0][:200], "there is no statement"))
 
@@ -85,7 +88,7 @@ def _is_code(line: str, program: Program) -> bool:
     return _CODE.match(line) is not None and not why.startswith(NO_PYTHON)
 
 
-def _read(code: str, words: Vocabulary, defined: frozenset[str]) -> Program:
+def _read(code: str, words: Vocabulary, defined: frozenset[str], *, whole: bool) -> Program:
     """Read a program from its first line on."""
     reading = _Reading(ProgramChecker(words, defined), [])
     comments: list[str] = []
@@ -103,7 +106,7 @@ def _read(code: str, words: Vocabulary, defined: frozenset[str]) -> Program:
         if reading.answered:
             break
     statements = reading.statements
-    if stopped is None and not reading.answered:
+    if whole and stopped is None and not reading.answered:
         _stand_in(statements, words)
     if stopped is None and not statements:
         stopped = Stopped(1, code.split("\n", 1)[0][:200], "there is no statement")

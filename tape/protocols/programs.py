@@ -33,8 +33,12 @@ class Programs(Part):
     """What programs call, and what has come of the calls of an episode."""
 
     @abstractmethod
-    def words(self, capped: Collection[str]) -> Vocabulary:
-        """What programs may call, with the prices in what is capped."""
+    def words(self, capped: Collection[str], *, each: bool = False) -> Vocabulary:
+        """What programs may call, with the prices in what is capped; with ``each`` every variant by its own name."""
+
+    @abstractmethod
+    def kind(self, name: str) -> str:
+        """The name under which calls are recorded, of the name of a variant."""
 
     @abstractmethod
     def made(self, state: State) -> Sequence[MadeCall]:

@@ -142,6 +142,12 @@ class PromptFormat:
         """
         raise self._lacks("program_request")
 
+    def line_request(
+        self, done: Sequence[Done], remaining: Mapping[str, int], plan: Sequence[Action], *, each: bool = True
+    ) -> Request:
+        """Ask for the next line of a program; ``plan`` is shown as a hint, ``each`` names every variant of a tool."""
+        raise self._lacks("line_request")
+
     def read_plan(self, state: State, text: str) -> Plan:
         """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
         raise self._lacks("read_plan")
@@ -172,6 +178,10 @@ class PromptFormat:
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """Read the thought and the action."""
         raise self._lacks("read_act")
+
+    def unfinished(self, state: State) -> Action | None:
+        """The next action of what was read last, where a text can have several."""
+        return None
 
     # --- predictions: not used if the domain declares outcomes -----------------------------------
 

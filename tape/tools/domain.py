@@ -63,8 +63,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         self.longest_plan: int = longest_plan
         self.answer, self.briefing = answer, briefing
         self._made_of: tuple[ToolState, list[MadeCall]] | None = None
-        self._words: dict[frozenset[str], Vocabulary] = {}
-        self._kinds = names(toolbox)
+        self.renew()
         self.words(())  # a name that programs have for something else is refused at once
 
     def task_text(self) -> str:
@@ -221,15 +220,25 @@ class ToolDomain(Domain, Outcomes, Programs):
 
     def renew(self) -> None:
         """Read the tools again: others are there now."""
-        self._words.clear()
-        self._kinds = names(self.toolbox)
+        self._words: dict[tuple[frozenset[str], bool], Vocabulary] = {}
+        self._kinds, self._variants = names(self.toolbox), names(self.toolbox, each=True)
+        self._names = {kind: name for name, (kind, _) in self._kinds.items()}
 
-    def words(self, capped: Collection[str]) -> Vocabulary:
+    def words(self, capped: Collection[str], *, each: bool = False) -> Vocabulary:
         """See :meth:`tape.protocols.programs.Programs.words`."""
-        kinds = frozenset(capped)
-        if kinds not in self._words:
-            self._words[kinds] = vocabulary(self.toolbox, self.answer, kinds)
-        return self._words[kinds]
+        key = frozenset(capped), each
+        if key not in self._words:
+            self._words[key] = vocabulary(self.toolbox, self.answer, key[0], each=each)
+        return self._words[key]
+
+    def _named(self, name: str) -> tuple[str, str | None]:
+        """Kind and variant of a name; the variant is None where all may be meant."""
+        return self._kinds.get(name) or self._variants.get(name, (name, None))
+
+    def kind(self, name: str) -> str:
+        """See :meth:`tape.protocols.programs.Programs.kind`."""
+        kind, _ = self._named(name)
+        return self._names.get(kind, kind)
 
     def made(self, state: State) -> Sequence[MadeCall]:
         """See :meth:`tape.protocols.programs.Programs.made`."""
@@ -237,15 +246,14 @@ class ToolDomain(Domain, Outcomes, Programs):
         if self._made_of is not None and self._made_of[0] is here:
             return self._made_of[1]
         results = here.values()
-        named = {kind: name for name, (kind, _) in self._kinds.items()}
         waiting = [*here.failures]
         calls: list[MadeCall] = []
         for number in range(len(here.got) + 1):
             for failure in [item for item in waiting if item.after == number]:
                 came = {"failure": failure.why, "hint": failure.hint, "late": failure.late}
-                calls.append(self._made(failure.call, named, results, **came))
+                calls.append(self._made(failure.call, results, **came))
             if number < len(here.got):
-                calls.append(self._made(here.got[number].call, named, results, value=results[number]))
+                calls.append(self._made(here.got[number].call, results, value=results[number]))
         self._made_of = here, calls
         return calls
 
@@ -257,21 +265,21 @@ class ToolDomain(Domain, Outcomes, Programs):
         """See :meth:`tape.protocols.programs.Programs.said`."""
         return as_state(state).note or "it could not be done"
 
-    def _made(self, call: Call, named: Mapping[str, str], results: Sequence[Any], **came: Any) -> MadeCall:
+    def _made(self, call: Call, results: Sequence[Any], **came: Any) -> MadeCall:
         try:
             arguments = call.values(results)
         except InvalidCallError:  # it has failed for that
             arguments = {}
         changes = not self.toolbox.is_pure(call)
-        return MadeCall(named.get(call.kind, call.kind), arguments, changes=changes, **came)
+        return MadeCall(self._names.get(call.kind, call.kind), arguments, changes=changes, **came)
 
     def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
         """See :meth:`tape.protocols.programs.Programs.options`."""
-        kind, _ = self._kinds.get(name, (name, None))
+        kind, variant = self._named(name)
         args = tuple(
             (key, value.text if isinstance(value, Open) else given(value, results)) for key, value in arguments.items()
         )
-        tools = self.toolbox.of_kind(kind)
+        tools = [item for item in self.toolbox.of_kind(kind) if variant is None or item.variant == variant]
         best = max(item.quality or 1.0 for item in tools)
         texts = [Call(kind, item.variant, args).text for item in tools]
         if (size := max(map(len, texts))) > LONGEST:
@@ -292,7 +300,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         )
 
     def _tool(self, name: str) -> Tool:
-        return self.toolbox.of_kind(self._kinds[name][0])[0]
+        return self.toolbox.of_kind(self._named(name)[0])[0]
 
 
 def picture(state: ToolState) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from tape.budget import in_units
@@ -15,6 +15,7 @@ from tape.plan.program import Program
 from tape.plan.prompt import Done, ask_program
 from tape.plan.reader import read
 from tape.plan.shown import LONGEST_RESULT, comment, literal
+from tape.plan.turns import ask_line
 from tape.plan.unfold import NotMadeError, PendingCall, Unfolded, unfold
 from tape.plan.vocabulary import ASK, Vocabulary
 from tape.protocols import Action, Plan, State
@@ -25,7 +26,7 @@ from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.common import JUDGED_WRONG, READ, ToolFormat, read_text, reading_request
 from tape.tools.results import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_TEXT, cut, filler
 from tape.tools.state import Obtained, ToolState
-from tape.tools.words import names, vocabulary
+from tape.tools.words import names
 
 PROGRAM_TOKENS, LINE_TOKENS, ANSWER_TOKENS = 256, 200, 200
 EARLIER = 1_000
@@ -33,7 +34,6 @@ EARLIER = 1_000
 OF_THE_MODEL = ("calls", "tokens")
 """What no call of a tool takes: a model that is told how many tokens are left may write that number into a program."""
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
-NEXT = "Write the next line of the program and nothing else; {} ends it."
 LAST = "No more calls can be made. Write the one line {} from what is there."
 
 
@@ -64,17 +64,13 @@ class ProgramFormat(ToolFormat):
 
     def renew(self) -> None:
         """Read the tools again: others are there now."""
-        self._words: dict[frozenset[str], Vocabulary] = {}
         self._named = names(self._domain.toolbox, each=True)
         self._name = {pair: name for name, pair in self._named.items()}
         self._domain.renew()
 
     def _each(self, capped: Collection[str] = ()) -> Vocabulary:
         """What may be called, every tool by its own name."""
-        kinds = frozenset(capped)
-        if kinds not in self._words:
-            self._words[kinds] = vocabulary(self._domain.toolbox, self._domain.answer, kinds, each=True)
-        return self._words[kinds]
+        return self._domain.words(capped, each=True)
 
     # --- programs -------------------------------------------------------------------------------
 
@@ -87,13 +83,23 @@ class ProgramFormat(ToolFormat):
         return Request(prompt, PROGRAM_TOKENS, constraint=constraint, role="plan")
 
     def _prompt(
-        self, words: Vocabulary, done: Sequence[Done], remaining: Mapping[str, int], last: str = ""
-    ) -> tuple[Message, ...]:
+        self, words: Vocabulary, done: Sequence[Done], remaining: Mapping[str, int], last: str = "",
+        ask: Callable[..., tuple[Message, ...]] = ask_program,
+    ) -> tuple[Message, ...]:  # fmt: skip
         left = ", ".join(in_units(kind, count) for kind, count in remaining.items() if kind not in OF_THE_MODEL)
         task, briefing = self._domain.task, self._domain.briefing
         told = {"instructions": briefing.instructions, "earlier": briefing.earlier, "first": briefing.first}
         examples = self._examples or briefing.examples
-        return ask_program(task, words, done, left=left, last=last, examples=examples, longest=self._longest, **told)
+        return ask(task, words, done, left=left, last=last, examples=examples, longest=self._longest, **told)
+
+    def line_request(
+        self, done: Sequence[Done], remaining: Mapping[str, int], plan: Sequence[Action], *, each: bool = True
+    ) -> Request:
+        """See :meth:`tape.protocols.prompt_format.PromptFormat.line_request`."""
+        words = self._domain.words(remaining, each=each)
+        hint = "A plan for what is left:\n" + "\n".join(plan) if plan else ""
+        prompt = self._prompt(words, done, remaining, hint, ask_line)
+        return Request(prompt, LINE_TOKENS, constraint=Grammar(gbnf(words, turn=True), required=False), role="act")
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for a program, or for the rest of one after what was done."""
@@ -259,13 +265,12 @@ class ProgramFormat(ToolFormat):
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for the next line; where the action is fixed, for the action itself."""
-        words, done = self._each(remaining), self.done(as_state(state))
+        done = self.done(as_state(state))
+        if action is None:
+            return self.line_request(done, remaining, plan)
         hint = "A plan for what is left:\n" + "\n".join(plan) + "\n\n" if plan else ""
-        if action is not None:
-            prompt = self._prompt(words, done, remaining, f"{hint}Write {action}")
-            return Request(prompt, LINE_TOKENS, constraint=OneOf((action,)), role="act")
-        prompt = self._prompt(words, done, remaining, hint + NEXT.format("answer(...)"))
-        return Request(prompt, LINE_TOKENS, constraint=Grammar(gbnf(words, notes=True), required=False), role="act")
+        prompt = self._prompt(self._each(remaining), done, remaining, f"{hint}Write {action}")
+        return Request(prompt, LINE_TOKENS, constraint=OneOf((action,)), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The comment, and the first call or the answer."""

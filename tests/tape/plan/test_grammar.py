@@ -61,9 +61,9 @@ NOT_ADMITTED = [
 """What no program of the grammar begins with."""
 
 
-def matcher(words: Vocabulary, *, notes: bool = False) -> llguidance.LLMatcher:
+def matcher(words: Vocabulary, *, turn: bool = False) -> llguidance.LLMatcher:
     tokens = llguidance.LLTokenizer("byte")
-    made = llguidance.LLMatcher(tokens, llguidance.grammar_from("lark", convert.any_to_lark(gbnf(words, notes=notes))))
+    made = llguidance.LLMatcher(tokens, llguidance.grammar_from("lark", convert.any_to_lark(gbnf(words, turn=turn))))
     assert not made.get_error(), made.get_error()
     return made
 
@@ -73,11 +73,12 @@ def admitted(words: Vocabulary, text: str) -> int:
     return int(matcher(words).try_consume_tokens(list(text.encode())))
 
 
-def test_lines_may_end_in_notes_where_they_are_asked_for() -> None:
-    text = "x = query(sql='a')  # -> 3\nanswer(x)"
-    assert matcher(SHOP, notes=True).try_consume_tokens(list(text.encode())) == len(text)
-    assert admitted(SHOP, text) < len(text)
-    assert read(text, SHOP).stopped is None
+def test_a_turn_is_one_line_after_a_comment_and_literals() -> None:
+    for text in ("# Look.\nx = 3\ny = query(sql='a')  # all of it\n", "query(sql='a')\n", "answer(4)"):
+        assert matcher(SHOP, turn=True).try_consume_tokens(list(text.encode())) == len(text)
+    for text, kept in (("y = query(sql='a')\n", "z"), ("# a\n", "# b\n")):
+        assert matcher(SHOP, turn=True).try_consume_tokens(list((text + kept).encode())) == len(text)
+    assert admitted(SHOP, "y = query(sql='a')  # all") < len("y = query(sql='a')  #")
 
 
 @pytest.mark.parametrize(("words", "text"), ADMITTED)

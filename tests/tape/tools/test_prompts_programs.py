@@ -61,8 +61,17 @@ def test_a_program_request_names_kinds_and_may_hold_a_server_to_the_grammar() ->
 def test_an_act_request_asks_for_the_next_line_or_for_a_fixed_action(form: ProgramFormat) -> None:
     free = form.act_request(AFTER, {"usd": 5_000}, None, ["add(a=1, b=1)"])
     assert (free.role, free.max_tokens) == ("act", LINE_TOKENS)
-    assert free.constraint == Grammar(gbnf(form._each({"usd": 1}), notes=True), required=False)
-    assert "A plan for what is left:\nadd(a=1, b=1)\n\nWrite the next line of the program" in asked(free)
+    assert free.constraint == Grammar(gbnf(form._each({"usd": 1}), turn=True), required=False)
+    turns = [getattr(message, "content", "") for message in free.prompt][-6:]
+    assert turns[:5] == [
+        "r1 = add(a=1, b=2)",
+        "r1 = 3\nNext line, or answer(value: Any)",
+        "divide(a=1, b=0)",
+        'Why: division by zero\nTool: def divide(a: float, b: float) -> float: "Divide two numbers."  # $0.002\n'
+        "Hint: give another b\nNext line, or answer(value: Any)",
+        "r3 = multiply_exact(a=3, b=4)",
+    ]
+    assert turns[5].startswith("r3 = 12\nNext line, or answer(value: Any)\n\nA plan for what is left:\nadd(a=1, b=1)")
     fixed = form.act_request(AFTER, {}, "add(a=1, b=#1)", ())
     assert fixed.constraint == OneOf(("add(a=1, b=#1)",))
     for action in ("add(a=1, b=#1)", "multiply.exact(a=#1, b=3)", 'note(text="#1")', "answer(value=#2)"):
