@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tape.cli.numbers import whole
@@ -27,13 +28,19 @@ def main(argv: Sequence[str]) -> int:
     from tape.errors import ConfigError
 
     url: str = args.url or os.environ.get(ADDRESS, "")
+    if args.what == "verify":
+        return _verify(args.source or url, args.anchor)
     if not url:
         raise ConfigError(f"which ledger? name it by --url, or in the environment variable {ADDRESS}")
     address = read_address(url)
     if args.what == "init" and address.conninfo:
         from tape.budget.stores.postgres import PostgresStore
 
-        PostgresStore.create(address)
+        PostgresStore.create(address, chain=args.chain)
+    if args.what == "init" and address.path is not None and args.chain:
+        from tape.budget.stores.file import FileStore
+
+        FileStore(address.path, chain=True).close()
     store = open_store(address)
     try:
         doing: Callable[[LedgerStore, argparse.Namespace], int] = _DO[args.what]
@@ -49,7 +56,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", help=f"postgresql://user@host/database or file:///path (default: ${ADDRESS})")
     commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
-    commands.add_parser("init", help="make or upgrade the tables of a database, or make the file; what is there stays")
+    init = commands.add_parser(
+        "init", help="make or upgrade the tables of a database, or make the file; what is there stays"
+    )
+    init.add_argument("--chain", action="store_true", help="write every change as a line that verify can replay")
     cap = commands.add_parser(
         "cap", help="make or change caps: tape ledger cap org/team '$100, 5000 calls' --per month"
     )
@@ -104,7 +114,15 @@ def _parser() -> argparse.ArgumentParser:
         item.add_argument(
             "--who", type=_words, default="", metavar="NAME", help="who makes the change (default: the user)"
         )
-    commands.add_parser("export", help="all holds as JSON lines, the latest first")
+    export = commands.add_parser("export", help="all holds as JSON lines, the latest first")
+    export.add_argument("--chain", action="store_true", help="instead all changes in order, as verify takes them")
+    verified = commands.add_parser(
+        "verify", help="replay all changes: each hold fitted, each ended once, no line was changed"
+    )
+    verified.add_argument("source", nargs="?", default="", help="an address, or a file of export --chain")
+    verified.add_argument(
+        "--anchor", action="append", default=[], metavar="ROOT=HASH", help="a hash that was kept: is its line there?"
+    )
     return parser
 
 
@@ -280,7 +298,56 @@ def _check(store: LedgerStore, _: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _export(store: LedgerStore, _: argparse.Namespace) -> int:
+def _changes(source: str) -> Sequence[str]:
+    """The lines of a ledger by its address, or of a file that was exported."""
+    from tape.budget.stores.addresses import is_address, read_address
+    from tape.errors import ConfigError
+    from tape.reading import read_text
+
+    address = read_address(source) if is_address(source) else None
+    if address is None or address.path is not None:
+        path = Path(source) if address is None or address.path is None else address.path
+        return read_text(path).splitlines()
+    if not address.conninfo:
+        raise ConfigError("a ledger in memory has no lines")
+    from tape.budget.stores.postgres import PostgresStore
+
+    store = PostgresStore(address)
+    try:
+        return store.chain()
+    finally:
+        store.close()
+
+
+def _verify(source: str, anchors: Sequence[str]) -> int:
+    from tape.budget.verify import verify
+    from tape.errors import ConfigError
+
+    if not source:
+        raise ConfigError(f"which ledger? name it, or a file of its changes, or set {ADDRESS}")
+    result = verify(_changes(source), dict(anchor.rpartition("=")[::2] for anchor in anchors))
+    for line in result.wrong:
+        print(line, file=sys.stderr)
+    for line in result.debts:
+        print(f"debt: {line}")
+    if result.unlinked:
+        print(f"{result.unlinked} lines have no hash: a change of them is not found (tape ledger init --chain)")
+    for root, last in result.ends.items():
+        if last:
+            print(f"anchor: {root}={last}")
+    if result.wrong:
+        return 1
+    print(
+        f"verified: {result.lines} changes; {result.holds} holds fitted into the caps then in force, and each ended at "
+        f"most once ({result.open} are open)"
+    )
+    return 0
+
+
+def _export(store: LedgerStore, args: argparse.Namespace) -> int:
+    if args.chain:
+        print(*_changes(args.url or os.environ.get(ADDRESS, "")), sep="\n")
+        return 0
     for record in store.history("", 10**9):
         written = {**record._asdict(), "begun": record.begun.isoformat(), "expires": record.expires.isoformat()}
         print(json.dumps(written))

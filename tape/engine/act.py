@@ -16,6 +16,8 @@ from tape.protocols import Acted, Action, Actor, State
 
 MAX_RETRIES = 3
 """Most further samples after an action that could not be read."""
+MOST_LINES = 8
+"""Lines of a program in a row that may compute only."""
 LONGEST_REASON = 400
 """Characters of why it could not be."""
 
@@ -54,6 +56,7 @@ class LmActor:
     ) -> None:
         self._context, self._execution, self._temperature = context, execution, temperature
         self._prompts = prompts or context.prompt_format
+        self._went_on = False  # what was read last does nothing yet
         self._wrong: tuple[State, str, str] | None = None  # what was written last in which state, and why it is none
 
     async def act(
@@ -68,7 +71,10 @@ class LmActor:
             return Acted(action)
         if self._execution == "free" and (due := self._prompts.unfinished(state)) is not None:
             return Acted(due)
-        [acted] = await self.sample(state, remaining, action, plan, seed, 1)
+        for _ in range(MOST_LINES):
+            [acted] = await self.sample(state, remaining, action, plan, seed, 1)
+            if not self._went_on:
+                break
         return acted
 
     async def sample(
@@ -93,9 +99,11 @@ class LmActor:
         return self._prompts.act_request(state, remaining, action, plan)
 
     def _read(self, state: State, text: str, fixed: Action | None) -> Acted:
+        self._went_on = False
         try:
             thought, written = self._prompts.read_act(state, text)
         except GoOnError:
+            self._went_on = True
             self._context.lm.report(readable=True)
             return Acted(None, text)
         except InvalidOutputError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tape.budget.contract import Refused
 from tape.budget.rules import LedgerError, logger
+from tape.budget.stores.chain import linked, unlinked
 from tape.budget.stores.claims import ClaimBooks
 from tape.budget.stores.memory import BookStore, Clock, present
 from tape.budget.stores.shared_file import SharedFile
@@ -35,18 +36,26 @@ class FileStore(BookStore):
         path: Made if missing.
         clock: Says the present.
         books: See :class:`BookStore`.
+        chain: A new file links its lines by hashes.
 
     Raises:
         LedgerError: It is malformed or cannot be written, or this system has no locks on files.
     """
 
-    def __init__(self, path: Path, clock: Clock = present, *, books: Callable[[], ClaimBooks] = ClaimBooks) -> None:
+    def __init__(
+        self, path: Path, clock: Clock = present, *, books: Callable[[], ClaimBooks] = ClaimBooks, chain: bool = False
+    ) -> None:
         super().__init__(clock, books)
+        self._last: str | None = None
+        """The hash of the last line, where lines are linked."""
         self._file = SharedFile(path, self._take, self._forget)
         try:
             with self.alone():
                 if not self._file.count:
-                    self._append(_HEAD)
+                    self._file.append([json.dumps(_HEAD | ({"chain": True} if chain else {})) + "\n"])
+                    self._last = "" if chain else None
+            if chain and self._last is None:
+                raise LedgerError(f"the lines of {path} are not linked; only a new file can begin with that")
         except BaseException:
             self.close()
             raise
@@ -59,7 +68,15 @@ class FileStore(BookStore):
         return self._file.alone()
 
     def _append(self, *records: Record) -> None:
-        self._file.append([json.dumps(record, default=datetime.isoformat) + "\n" for record in records])
+        lines, last = [json.dumps(record, default=datetime.isoformat) for record in records], self._last
+        for number, line in enumerate(lines if last is not None else ()):
+            lines[number], last = linked(line, last or "")
+        self._file.append([f"{line}\n" for line in lines])
+        self._last = last
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._last = None
 
     def _warn(self, at: datetime, refused: Refused | None = None) -> None:
         try:
@@ -72,9 +89,15 @@ class FileStore(BookStore):
         try:
             record = parse_json(line, "line")
             if self._file.count == 0:
-                if record != _HEAD:
+                if record not in (_HEAD, _HEAD | {"chain": True}):
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
+                self._last = "" if "chain" in record else None
                 return
+            if self._last is not None:
+                body, _ = unlinked(line.decode())
+                text, self._last = linked(body, self._last)
+                if text != line.decode().rstrip("\n"):
+                    raise ValueError("it was changed, or lines before it were")
             times = {name: datetime.fromisoformat(record[name]) for name in _TIMES if name in record}
             self._books.apply({**record, **times})
         except UnknownCostError as error:

@@ -67,8 +67,8 @@ class PostgresStore(LedgerStore):
         self._batches = Batches(self._address, self._warn, lambda: self.at)
 
     @classmethod
-    def create(cls, url: str | Address) -> None:
-        """Make the tables; what is there stays.
+    def create(cls, url: str | Address, *, chain: bool = False) -> None:
+        """Make the tables; what is there stays. With ``chain`` each change from now on is written as a linked line.
 
         Raises:
             LedgerError: The database cannot be reached, does not allow it, has another version, or has no encoding.
@@ -92,10 +92,32 @@ class PostgresStore(LedgerStore):
                 if not row[0]:
                     for name in ("tables.sql", "functions.sql"):
                         connection.execute(resources.files(__package__).joinpath("sql", name).read_text("utf-8"))
+                [[linked]] = connection.execute("select to_regclass('tape_ledger_chain.line') is not null").fetchall()
+                [[holds]] = connection.execute("select count(*) from tape_ledger.hold").fetchall()
+                if chain and not linked:
+                    if holds:
+                        raise LedgerError(f"the ledger {address} has holds already; lines are linked from the first on")
+                    connection.execute(resources.files(__package__).joinpath("sql", "chain.sql").read_text("utf-8"))
                 after = connection.execute("select version from tape_ledger.meta").fetchall()
                 assert after == [(VERSION,)], "the tables of a version say so"
         except psycopg.Error as error:
             raise_fault(address, error, making=True)
+
+    def chain(self) -> Sequence[str]:
+        """The linked lines of all roots, each root's in order.
+
+        Raises:
+            LedgerError: This ledger writes none, or cannot be reached.
+        """
+        try:
+            with connect(self._address) as connection:
+                if answered(connection, READS, "select to_regclass('tape_ledger_chain.line') is null")[0][0]:
+                    raise LedgerError(f"the ledger {self._address} links no lines; that begins with: init --chain")
+                rows = answered(connection, READS, """select left(written, -1) || ', "hash": "' || hash || '"}'
+                    from tape_ledger_chain.line order by root, n""")  # fmt: skip
+        except psycopg.Error as error:
+            raise_fault(self._address, error)
+        return [row[0] for row in rows]
 
     # --- the contract -------------------------------------------------------------------------
 

@@ -59,6 +59,14 @@ def test_it_goes_on_from_its_own_names_and_sees_what_each_line_came_to() -> None
     assert last.endswith("(Budget left for calls: 10 steps, $0.989)")
 
 
+def test_lines_that_only_compute_are_no_failures() -> None:
+    shop = Shop()
+    lines = [f"n{number} = {number} + 1" for number in range(7)]
+    assert played(Writes(*lines, "answer(n6)"), shop).answer == 7
+    endless = played(Writes("n = 3 + 1"), shop)
+    assert (endless.end_state, endless.malformed) == ("invalid_output", 0)
+
+
 @pytest.mark.parametrize(
     "lines",
     [

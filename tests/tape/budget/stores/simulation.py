@@ -21,6 +21,7 @@ from tape.budget import Cap, Ended, Held, HoldRequest, LedgerError, Paused, Refu
 from tape.budget.periods import Period
 from tape.budget.stores import shared_file as module
 from tape.budget.stores.file import FileStore
+from tape.budget.verify import verify
 
 BEGIN = datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
 PART = "org/c/part:1"
@@ -103,6 +104,7 @@ class Simulation:
         self._of_part = 0
         """What the part has taken, as far as its end was answered."""
         self._wanted: dict[str, HoldRequest] = {}
+        FileStore(path, chain=seed % 2 == 0).close()
         first = self._host(0)
         for cap in CAPS:
             first.set_cap(cap, "sim", "")
@@ -120,6 +122,8 @@ class Simulation:
         for host in self._hosts:
             if host is not None:
                 host.close()
+        lines = self._path.read_text().splitlines()
+        assert verify(lines).wrong == []
 
     def _host(self, number: int) -> FileStore:
         store = self._hosts[number]
