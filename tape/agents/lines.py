@@ -156,6 +156,8 @@ class Lines:
         if run.unfolded.failure is not None:
             raise InvalidOutputError(run.unfolded.failure.why)
         if not (action := self._action(run)):
+            if self._done and self._done[-1].text == run.program.text:
+                raise InvalidOutputError("this line was just run; write the next one")
             self._keep(run)
             raise GoOnError("it makes no call")
         self._written.append((run.program, action))

@@ -63,8 +63,11 @@ def test_lines_that_only_compute_are_no_failures() -> None:
     shop = Shop()
     lines = [f"n{number} = {number} + 1" for number in range(7)]
     assert played(Writes(*lines, "answer(n6)"), shop).answer == 7
-    endless = played(Writes("n = 3 + 1"), shop)
-    assert (endless.end_state, endless.malformed) == ("invalid_output", 0)
+    again = Writes("n = 3 + 1")
+    assert (played(again, shop).end_state, len(again.asked)) == ("invalid_output", 5)
+    assert again.shown(2)[-1] == "this line was just run; write the next one. Again."
+    endless = Writes(*(f"n = {number} + 1" for number in range(99)))
+    assert (played(endless, shop).malformed, len(endless.asked)) == (0, 32)
 
 
 @pytest.mark.parametrize(
