@@ -38,3 +38,17 @@ def shortest_path(
     cap: float,
     /,
 ) -> tuple[int, list[tuple[int, ...]], int | None, bool, int, float, int, float]: ...
+def prove(
+    nodes: int,
+    edges: tuple[tuple[int, int], ...],
+    gains: tuple[int, ...],
+    uses: tuple[tuple[int, ...], ...],
+    lower: tuple[int, ...],
+    upper: tuple[int, ...],
+    start: int,
+    ends: tuple[tuple[int, int], ...],
+    best: int | None,
+    most: int,
+    time_limit: float,
+    /,
+) -> tuple[int, list[list[int]], list[int]]: ...

@@ -15,13 +15,15 @@ from solvers.grid import doubt, most_objective, score_grid
 from solvers.problem import PathProblem
 
 if TYPE_CHECKING:  # this needs NumPy, which `import solvers` does not load
+    from solvers.check_proof import PathGraph
     from solvers.rcsp.folded import Folded
 
-_FORM = 6
+_FORM = 7
 """That of `solvers/native/module.cpp`."""
 
 try:
     from solvers._native import FORM
+    from solvers._native import prove as _prove
     from solvers._native import shortest_path as _shortest_path
     from solvers._native import solve as _solve
 except ImportError:  # installed where there was no compiler, or a build of old: the search in Python takes over
@@ -36,6 +38,13 @@ _LARGEST_BUDGET = 2**58
 _LARGEST_RISKY_BUDGET = 2**50
 _LARGEST_SQUARE = 2**50
 
+_WHY_NOT = (
+    "",
+    "there is a better path than the one that is claimed",
+    "it would be more than 10 times as long as the problem",
+    "the time was up",
+)
+"""Why there is no proof, by what `prove` says."""
 _TOO_WIDE = 6
 """The ending that is none for others: numbers are too large, or grow so on the way."""
 
@@ -66,6 +75,31 @@ def search(
     known_bound = most if bound is None else min(most, grid.bound(bound))
     lost = doubt(problem, grid)
     return Found(Ending(ending), paths, known_bound, ordered, labels, seconds, needed, arcs, grid.moves, lost)
+
+
+def prove(
+    graph: PathGraph, best: int | None, most: int, deadline: SolveDeadline
+) -> tuple[str, list[list[int]], list[int]] | None:
+    """Rows and a tree for `solvers.proof`, or why there are none.
+
+    Returns:
+        None where it was not built, or its integers are too narrow.
+    """
+    ends = tuple(graph.ends.items())
+    numbers = [best or 0, *graph.lower, *graph.upper, *(more for _, more in ends)]
+    if not AVAILABLE or max(map(abs, numbers)) > _LARGEST_BUDGET:
+        return None
+    if (
+        max(map(abs, graph.gains), default=0) > _LARGEST_BUDGET
+        or max(map(max, filter(None, graph.uses)), default=0) > _LARGEST_BUDGET
+    ):
+        return None
+    left = deadline.left()
+    how, rows, tree = _prove(
+        graph.n, tuple(graph.edges), tuple(graph.gains), tuple(graph.uses), tuple(graph.lower), tuple(graph.upper),
+        graph.start, ends, best, most, -1.0 if left is None else left,
+    )  # fmt: skip
+    return _WHY_NOT[how], rows, tree
 
 
 def shortest(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: SolveDeadline) -> Found | None:

@@ -2,7 +2,8 @@
 
 The search is a small one of its own, in whole numbers. Multipliers come from the Lagrangian dual, one resource after
 the other (Handler and Zang, 1980). Beginnings of paths are then expanded, those of the greatest value first, until each
-is bounded by the path that is claimed, or no better than another one.
+is bounded by the path that is claimed, or no better than another one. Where the numbers fit into 58 bits, it is
+compiled (`native/proof.hpp`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
+from solvers import compiled
 from solvers.check_proof import (
     SCHEMA,
     WORK,
@@ -41,6 +43,9 @@ SIZE = 10
 """A proof is at most so many times as long as its problem."""
 _ENTRY = 4
 """Bytes of a beginning in the tree, about."""
+_EDGE = 16
+"""Bytes of an edge in a problem's file, at least."""
+_DIGITS = 15
 _SWEEPS = 3
 _STEPS = 16
 """Rounds through the resources, and multipliers looked at for each."""
@@ -64,7 +69,7 @@ class NoProofError(SolverError):
 
 
 def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline = NEVER) -> Proof:
-    """Proves that a path is best, or without a path that nothing fits; the checker has passed what is returned.
+    """Proves that a path is best, or without a path that nothing fits; `Proof.check` runs the checker.
 
     Args:
         text: The problem's file.
@@ -88,29 +93,43 @@ def prove(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadl
         'proven: best, worth 1 (budgets: as in the file)'
     """
     try:
-        proof = _proven(text, asked, path, deadline)
+        return _proven(text, asked, path, deadline)
     except (NoProofError, ProofError) as error:  # the horizon may be what keeps better paths away
         try:
-            proof = _proven(text, {**asked, "layers": True}, path, deadline)
+            return _proven(text, {**asked, "layers": True}, path, deadline)
         except ProofError:
             raise error from None
-    proof.check()
-    return proof
 
 
 def _proven(text: str, asked: Mapping[str, Any], path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:
     try:
         problem = problem_in(text, parsed(json.dumps(asked)), _WorkWithin(WORK * len(text), deadline))
-        search = _Search(problem, path, SIZE * len(text), deadline)
-        tree = search.tree()
     except LateError:
         raise NoProofError("the time was up") from None
-    data: dict[str, Any] = {"schema": SCHEMA, "claim": "nothing fits" if path is None else "best", "asked": dict(asked)}
-    data |= {"path": list(path)} if path is not None else {}
-    proof = Proof(text, json.dumps(data | {"rows": search.rows, "tree": tree}, separators=(",", ":")))
+    proof = _of_graph(problem, text, asked, path, SIZE * len(text), deadline)
     if len(proof.text) > SIZE * len(text):
         raise NoProofError(f"it would be more than {SIZE} times as long as the problem")
     return proof
+
+
+def _of_graph(
+    graph: PathGraph, of: str | PathProblem, asked: Mapping[str, Any], path: Sequence[int] | None, size: int,
+    deadline: SolveDeadline,
+) -> Proof:  # fmt: skip
+    best = None if path is None else claimed(graph, path)
+    made = compiled.prove(graph, best, size // _ENTRY, deadline)
+    if made is None:
+        try:
+            search = _Search(graph, best, size, deadline)
+            made = "", search.rows, search.tree()
+        except LateError:
+            made = "the time was up", [], []
+    problem, rows, tree = made
+    if problem:
+        raise NoProofError(problem)
+    data: dict[str, Any] = {"schema": SCHEMA, "claim": "nothing fits" if path is None else "best", "asked": dict(asked)}
+    data |= {"path": list(path)} if path is not None else {}
+    return Proof(of, data | {"rows": rows, "tree": tree})
 
 
 def with_proof(problem: PathProblem, answer: PathSolution, deadline: SolveDeadline) -> PathSolution:
@@ -120,11 +139,50 @@ def with_proof(problem: PathProblem, answer: PathSolution, deadline: SolveDeadli
             raise NoProofError("only what is best, or that nothing fits, can be proven")
         if problem.is_risky:
             raise NoProofError("limits on chances cannot be proven")
-        asked: dict[str, Any] = {"budgets": problem.named(problem.budgets)}
-        text = problem.with_valid(risk=None, spreads=()).to_json()
-        return answer.but(proof=prove(text, asked, answer.edges if answer.has_path else None, deadline))
+        path = answer.edges if answer.has_path else None
+        return answer.but(proof=_quickly(problem, path, deadline) or _by_file(problem, path, deadline))
     except (NoProofError, ProofError) as error:
         return answer.but(message="; ".join(filter(None, [answer.message, f"no proof: {error}"])))
+
+
+def _by_file(problem: PathProblem, path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:
+    asked = {"budgets": problem.named(problem.budgets)}
+    return prove(problem.with_valid(risk=None, spreads=()).to_json(), asked, path, deadline)
+
+
+def _quickly(problem: PathProblem, path: Sequence[int] | None, deadline: SolveDeadline) -> Proof | None:
+    """The proof of a problem whose values need no fractions, without its file; None where there is no such one."""
+    if problem.discount != 1 or problem.objective == "stay":
+        return None
+    values, unit = _whole(problem.rewards)
+    own, of_edges = _whole(problem.edge_rewards)
+    if min(unit, of_edges) == 0 or max(unit, of_edges) > 10**_DIGITS:
+        return None
+    most = max(unit, of_edges)
+    values = [value * (most // unit) for value in values]
+    gains = [values[head] for _, head in problem.edges]
+    if own:
+        gains = [gain + more * (most // of_edges) for gain, more in zip(gains, own, strict=True)]
+    uses = problem.costs or ((),) * len(gains)
+    limits, ends = [*problem.budgets], dict.fromkeys(problem.terminals, 0)
+    graph = PathGraph(
+        problem.n_nodes, problem.edges, gains, uses, [0] * len(limits), limits, problem.start, ends, most,  # type: ignore[arg-type]
+        problem.horizon, 0,
+    )  # fmt: skip
+    kept, size = problem.with_valid(risk=None, spreads=()), SIZE * _EDGE * len(gains)
+    try:
+        return _of_graph(graph, kept, {"budgets": problem.named(problem.budgets)}, path, size, deadline)
+    except (NoProofError, ProofError):
+        return None
+
+
+def _whole(values: Sequence[float]) -> tuple[list[int], int]:
+    """Values as whole numbers of a power of ten, as they are written; (.., 0) where one is written with an exponent."""
+    parts = [repr(float(value)).partition(".") for value in values]
+    digits = max((len(after) for _, _, after in parts if after != "0"), default=0)
+    if any("e" in after for _, _, after in parts):
+        return [], 0
+    return [int(before + (after if after != "0" else "").ljust(digits, "0")) for before, _, after in parts], 10**digits
 
 
 @dataclass
@@ -158,9 +216,8 @@ class _Search:
         rows: Multipliers, as the proof has them.
     """
 
-    def __init__(self, problem: PathGraph, path: Sequence[int] | None, size: int, deadline: SolveDeadline) -> None:
-        self._problem, self._most = problem, size // _ENTRY
-        self._best = None if path is None else claimed(problem, path)
+    def __init__(self, problem: PathGraph, best: int | None, size: int, deadline: SolveDeadline) -> None:
+        self._problem, self._most, self._best = problem, size // _ENTRY, best
         self._leaving: list[list[int]] = [[] for _ in range(problem.n)]
         for edge, (tail, _) in enumerate(problem.edges):
             self._leaving[tail].append(edge)
@@ -174,7 +231,7 @@ class _Search:
             self._add([0, *(int(k == other) for other in resources)])
             if problem.lower[k] > 0:
                 self._add([0, *(-int(k == other) for other in resources)])
-        for row in self._dual() if path is not None else self._mixed():
+        for row in self._dual() if best is not None else self._mixed():
             self._add(row)
 
     def _farthest(self, row: Sequence[int]) -> list[int | None]:

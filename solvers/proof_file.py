@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from solvers.check_proof import check
 
+if TYPE_CHECKING:
+    from solvers.problem import PathProblem
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Proof:
-    """A proof, and the problem that it is of, as files have them.
+    """A proof, and the problem that it is of; their texts are made when they are asked for.
 
     Attributes:
-        problem: The problem as JSON, or in the OR-Library's format.
-        text: The proof as JSON.
+        of: The problem, or its file's text.
+        data: The proof, as JSON has it.
 
     Examples:
         >>> from solvers import PathProblem, solve
@@ -25,8 +32,18 @@ class Proof:
         'proven: nothing fits (budgets: r0 2)'
     """
 
-    problem: str
-    text: str
+    of: str | PathProblem
+    data: Mapping[str, Any]
+
+    @cached_property
+    def problem(self) -> str:
+        """The problem as JSON, or in the OR-Library's format."""
+        return self.of if isinstance(self.of, str) else self.of.to_json()
+
+    @cached_property
+    def text(self) -> str:
+        """The proof as JSON."""
+        return json.dumps(self.data, separators=(",", ":"))
 
     def check(self) -> str:
         """What it shows, in words; raises `solvers.check_proof.ProofError` where it shows nothing."""

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "proof.hpp"
 #include "select.hpp"
 
 namespace {
@@ -307,7 +308,80 @@ PyObject *shortest_path(PyObject *, PyObject *args) {
     }
 }
 
+PyObject *list_of(const std::vector<long long> &numbers) {
+    PyObject *list = PyList_New(Py_ssize_t(numbers.size()));
+    if (!list) throw PythonError{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) PyList_SetItem(list, Py_ssize_t(i), PyLong_FromLongLong(numbers[i]));
+    return list;
+}
+
+// All numbers are below 2^58 in size, which Python has checked.
+PyObject *prove(PyObject *, PyObject *args) {
+    PyObject *edges, *gains, *uses, *lower, *upper, *ends, *best;
+    Claim claim{};
+    Py_ssize_t most;
+    double time_limit;
+    if (!PyArg_ParseTuple(args, "iO!O!O!O!O!iO!Ond", &claim.nodes, &PyTuple_Type, &edges, &PyTuple_Type, &gains, &PyTuple_Type,
+                          &uses, &PyTuple_Type, &lower, &PyTuple_Type, &upper, &claim.start, &PyTuple_Type, &ends, &best,
+                          &most, &time_limit))
+        return nullptr;
+    try {
+        claim.resources = int(size(upper));
+        claim.most = std::size_t(most);
+        claim.nothing_fits = best == Py_None;
+        claim.best = claim.nothing_fits ? 0 : integer(best);
+        require(claim.start >= 0 && claim.start < claim.nodes && size(lower) == claim.resources, "the start is out of range");
+        for (int k = 0; k < claim.resources; ++k) {
+            claim.lower.push_back(integer(item(lower, k)));
+            claim.upper.push_back(integer(item(upper, k)));
+        }
+        for (Py_ssize_t e = 0; e < size(edges); ++e) {
+            PyObject *pair = item(edges, e), *row = item(uses, e);
+            claim.tails.push_back(index(item(pair, 0), claim.nodes));
+            claim.heads.push_back(index(item(pair, 1), claim.nodes));
+            claim.gains.push_back(integer(item(gains, e)));
+            for (int k = 0; k < claim.resources; ++k) claim.uses.push_back(amount(item(row, k), BEYOND));
+        }
+        claim.ends.assign(std::size_t(claim.nodes), NOWHERE);
+        for (Py_ssize_t i = 0; i < size(ends); ++i)
+            claim.ends[std::size_t(index(item(item(ends, i), 0), claim.nodes))] = integer(item(item(ends, i), 1));
+        Clock clock(time_limit, interrupted, 0);
+        Prover prover(claim, clock);
+        int how = 0;
+        Py_BEGIN_ALLOW_THREADS;
+        try {
+            prover.run();
+        } catch (const Better &) {
+            how = 1;
+        } catch (const TooLong &) {
+            how = 2;
+        } catch (const Late &) {
+            how = 3;
+        } catch (const Interrupted &) {
+            how = 4;
+        } catch (const std::bad_alloc &) {
+            how = 2;
+        }
+        Py_END_ALLOW_THREADS;
+        if (how == 4) return nullptr;
+        PyObject *rows = PyList_New(0);
+        if (!rows) throw PythonError{};
+        for (const Amounts &row : prover.rows) {
+            PyObject *numbers = list_of(std::vector<long long>(row.begin(), row.end()));
+            if (PyList_Append(rows, numbers) < 0) throw PythonError{};
+            Py_DECREF(numbers);
+        }
+        return Py_BuildValue("(iNN)", how, rows, list_of(prover.tree));
+    } catch (const PythonError &) {
+        return nullptr;
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+}
+
 PyMethodDef methods[] = {
+    {"prove", prove, METH_VARARGS,
+     "prove(nodes, edges, gains, uses, lower, upper, start, ends, best, most, time_limit)"},
     {"solve", solve_problem, METH_VARARGS,
      "solve(edges, rewards, costs, budgets, start, terminals, moves, weights, rest, scale, chances, wanted, time_limit, "
      "cap)"},
@@ -322,7 +396,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.
 }  // namespace
 
 // Changes with what `solve` takes and gives: Python does not use a build that does not match it.
-constexpr long FORM = 6;
+constexpr long FORM = 7;
 
 PyMODINIT_FUNC PyInit__native() {
     PyObject *module = PyModule_Create(&definition);
