@@ -67,8 +67,10 @@ class WorkLeft:
 
 def whole(value: Any, least: int | None = None, most: int | None = None) -> int:
     """An integer within bounds; neither a truth value nor a number with a point."""
-    need(type(value) is int, f"{str(value)[:40]!r} is no integer")
-    need((least is None or value >= least) and (most is None or value <= most), f"{str(value)[:40]} is out of range")
+    if type(value) is not int:
+        raise ProofError(f"{str(value)[:40]!r} is no integer")
+    if (least is not None and value < least) or (most is not None and value > most):
+        raise ProofError(f"{str(value)[:40]} is out of range")
     return int(value)
 
 
@@ -123,12 +125,12 @@ def plan_graph(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
 
 def or_library(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
     """A cost is a gain below 0. What a node uses is added to all edges to it, and taken off the limits at the start."""
-    numbers = [whole(int(word)) for word in text.split()]
+    numbers = [int(word) for word in text.split()]
     n, m, k = numbers[:3]
     at, width = 3 + 2 * k + n * k, 3 + k
     need(min(n, m, k) >= 0 and len(numbers) == at + m * width, "numbers are missing")
-    visits = [numbers[at - n * k + k * node :][:k] for node in range(n)]
-    rows = [numbers[at + width * edge :][:width] for edge in range(m)]
+    visits = [numbers[place : place + k] for place in range(at - n * k, at, k)] if k else [[]] * n
+    rows = [numbers[place : place + width] for place in range(at, len(numbers), width)]
     upper = [asked["budgets"].get(f"r{i}", numbers[3 + k + i]) for i in range(k)]
     limits = [(numbers[3 + i] - visits[0][i], upper[i] - visits[0][i]) for i in range(k)]
     uses = [[a + b for a, b in zip(row[3:], visits[row[1] - 1], strict=True)] for row in rows]

@@ -45,7 +45,7 @@ _ENTRY = 4
 """Bytes of a beginning in the tree, about."""
 _EDGE = 16
 """Bytes of an edge in a problem's file, at least."""
-_DIGITS = 15
+_DIGITS = 17
 _SWEEPS = 3
 _STEPS = 16
 """Rounds through the resources, and multipliers looked at for each."""

@@ -13,12 +13,16 @@ from time import perf_counter
 from typing import Any
 
 import solvers
-from solvers import Cause, Explanation, PathSolution
+from solvers import Cause, Explanation, PathProblem, PathSolution
+from solvers.check_proof import ProofError
+from solvers.proof_file import Proof
 from tape.budget import Limit, amount_of, in_units, part_in_units
 from tape.choice.graph import PlanGraph
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.trace import InfeasibleEvent
 
+MOST_SECONDS_PROOF = 2.0
+"""Time limit of a proof."""
 MOST_SECONDS = 20.0
 """Time limit of one explanation in an episode without a deadline; what is then still unknown is reported as open."""
 
@@ -93,12 +97,13 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt], counted: str =
         counted: What a least cap rests on where it is not the worst case of every step.
     """
     began, least = perf_counter(), dict[tuple[str, ...], _Option]()
-    findings = []
+    findings, proofs = [], []
     for planning_round in rounds:
         if planning_round.fits:
             continue
         result, ids = explained(episode, planning_round)
         findings.append(result)
+        proofs += _proven(result.problem)
         for option in _options(result, planning_round, ids, episode.result.steps):
             known = least.get((*option.caps,))
             if known is None or option.measure < known.measure:
@@ -139,10 +144,24 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt], counted: str =
         "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
         "options": [_in_units(option) for option in best],
         "horizon": horizon,
+        "proven": 0 < len(proofs) == len(rounds),
     }
     episode.result.explanation = explanation
-    episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))
+    written = tuple({"problem": proof.problem, "proof": proof.text} for proof in proofs)
+    episode.trace.write(InfeasibleEvent(text=text, explanation=explanation, proofs=written))
     return EpisodeEnded("infeasible", text)
+
+
+def _proven(problem: PathProblem) -> list[Proof]:
+    """A proof that nothing fits, which the checker has passed; none where there is none."""
+    solution = solvers.solve(problem, time_limit=MOST_SECONDS_PROOF, proof=True)
+    if solution.proof is None or solution.has_path:
+        return []
+    try:
+        solution.proof.check()
+    except ProofError:
+        return []
+    return [solution.proof]
 
 
 def known_least(

@@ -349,11 +349,16 @@ class AnsweredEvent(Event):
 
 
 class InfeasibleEvent(DescribedEvent):
-    """Planning ended for want of a path: why, in words and as ``EpisodeResult.explanation``."""
+    """Planning ended for want of a path: why, in words and as ``EpisodeResult.explanation``, with proofs of it.
+
+    Attributes:
+        proofs: A ``problem`` and its ``proof`` for each plan graph of which nothing fits, as files have them.
+    """
 
     type: ClassVar[str] = "infeasible"
     text: str
     explanation: Explanation
+    proofs: tuple[dict[str, str], ...] = ()
 
     def description(self) -> str:
         """The words."""

@@ -188,6 +188,7 @@ class Round:
         gained: What another path has over that rest, in words.
         queries: What AEC asked before it committed: in words, with the actions and the answer.
         refusal: Why AEC committed to nothing.
+        proven: The checker has passed a proof that what was selected is the best of its graph, or that nothing fits.
         relaxed: Whether it was asked what other budgets would change; else no budget is named as decisive.
         unreproduced: Why the selection cannot be rebuilt; then there are no alternatives and no budgets.
         reasons: Why it went so, in plain sentences, the most important first.
@@ -227,6 +228,7 @@ class Round:
     gained: str = ""
     queries: tuple[str, ...] = ()
     refusal: str = ""
+    proven: bool = False
     relaxed: bool = True
     unreproduced: str | None = None
     reasons: tuple[str, ...] = ()

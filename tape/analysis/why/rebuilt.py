@@ -9,13 +9,10 @@ from typing import Any
 from solvers import Status
 from solvers.errors import SolverError
 from tape.analysis.why.data import Candidate
-from tape.analysis.why.selections import Pick, SelectionRule, Selections, Stage, stages_of
+from tape.analysis.why.selections import PROVEN, Pick, SelectionRule, Selections, Stage, stages_of
 from tape.choice.graph import PlanGraph
 from tape.errors import GraphError, TapeError
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
-
-_PROVEN = 1e-6
-"""By how much of its size a proven objective may differ from one solver to another (``solvers.check``)."""
 
 EXPECT = "expect"
 """The objective of programs: chances count, as those of variants do."""
@@ -174,7 +171,7 @@ def _check(selection: PathSelectedEvent, pick: Pick, best: Pick | None) -> None:
     if {kind: selection.consumption.get(kind, 0) for kind in pick.cost} != pick.cost:
         raise NotReproducedError(f"it needs {dict(pick.cost)}, and {selection.consumption} was recorded.")
     noted = selection.objective
-    allowed = _PROVEN * max(1.0, abs(pick.objective))
+    allowed = PROVEN * max(1.0, abs(pick.objective))
     if noted is None or abs(noted - pick.objective) > allowed:
         raise NotReproducedError(f"its objective is {pick.objective:.6g}, and {noted} was recorded.")
     if selection.status != Status.OPTIMAL:

@@ -203,7 +203,8 @@ def _explored(events: Sequence[Event], span: Span, round_: Round, again: Rebuilt
     """With alternatives, budgets, and what would be needed."""
     pick, selections = again.pick, again.found
     if pick is None:
-        return replace(round_, chosen=None, needs=Needs(selections.explain(), _message(events, span)))
+        needs = Needs(selections.explain(), _message(events, span))
+        return replace(round_, chosen=None, needs=needs, proven=selections.is_proven(None))
     chosen = again.candidate(pick)
     round_ = replace(round_, chosen=chosen)
     others, alike = selections.others(pick, MOST_SHOWN)
@@ -213,6 +214,7 @@ def _explored(events: Sequence[Event], span: Span, round_: Round, again: Rebuilt
         if best is None:
             return replace(round_, needs=Needs(selections.explain()))
         return replace(round_, selected=None if best.path == pick.path else again.candidate(best))
+    round_ = replace(round_, proven=round_.status == "OPTIMAL" and selections.is_proven(pick))
     if chosen.partial:
         round_ = replace(round_, needs=Needs(selections.explain()))
     if round_.status != "OPTIMAL":

@@ -16,6 +16,7 @@ import networkx as nx
 
 import solvers
 from solvers import Explanation, PathProblem
+from solvers.check_proof import ProofError
 from tape.choice.graph import PlanGraph
 from tape.choice.graph_problem import PathQuery
 from tape.engine.select import CONFIDENCES
@@ -25,6 +26,9 @@ _SAME = 1e-12
 
 MOST_SECONDS = 20.0
 """How long an explanation may take; what is open then is reported as open."""
+
+PROVEN = 1e-6
+"""By how much of its size a proven objective may differ from one solver to another (``solvers.check``)."""
 
 _LOOK, _MOST_LOOKED_AT = 8, 512
 """Paths looked at for each that is asked for, since those with circles are left out; and how many at most."""
@@ -255,6 +259,21 @@ class Selections:
         """Whether no path comes back to where it was."""
         plain: Any = nx.DiGraph((edge.source, edge.target) for edge in self.graph.usable_edges())
         return bool(nx.is_directed_acyclic_graph(plain))
+
+    def is_proven(self, pick: Pick | None) -> bool:
+        """Whether the checker passes a proof that a pick is the best, or without one that no complete path fits."""
+        complete = max(number for number, stage in enumerate(self.rule.stages) if not stage.any_end)
+        problem = self._base(complete)[0] if pick is None else pick.problem
+        solution = solvers.solve(problem, time_limit=MOST_SECONDS, proof=True)
+        if solution.proof is None or (pick is None) == solution.has_path:
+            return False
+        try:
+            solution.proof.check()
+        except ProofError:
+            return False
+        return pick is None or abs((solution.objective or 0.0) - pick.objective) <= PROVEN * max(
+            1.0, abs(pick.objective)
+        )
 
     def _base(self, number: int) -> tuple[PathProblem, tuple[int, ...]]:
         if number not in self._bases:

@@ -143,9 +143,9 @@ def _chosen(round_: Round) -> Iterator[str]:
     if round_.queries:
         yield f"To know enough it first asked {listing(round_.queries)}."
     if picked is None:
-        yield "No complete path fits what was left, so nothing could be followed."
+        yield f"No complete path fits what was left, so nothing could be followed.{_proof(round_)}"
         return
-    proof = "" if round_.status == "OPTIMAL" else " It is not proven to be: the solver had no time left."
+    proof = _proof(round_)
     if round_.kind == "reselect":
         if round_.kept:
             yield "The rest of the path was still the best with what was left." + proof
@@ -172,6 +172,15 @@ def _chosen(round_: Round) -> Iterator[str]:
             f"Only predictions that are at least {picked.confidence:.0%} certain were used, since they lead to a goal; "
             f"{count_of(left_out, 'other')} {'was' if left_out == 1 else 'were'} left out."
         )
+
+
+def _proof(round_: Round) -> str:
+    """Whether the checker has passed a proof of it, or what it rests on."""
+    if round_.proven:
+        return " Proven."
+    if round_.status == "OPTIMAL":
+        return " An exact search found it; no proof was made."
+    return " It is not proven to be: the solver had no time left." if round_.picked else ""
 
 
 def _decided(round_: Round) -> Iterator[str]:

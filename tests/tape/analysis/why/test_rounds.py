@@ -60,7 +60,7 @@ def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
     # Of equal worth over 5 steps, a proof now and a signed one a step later.
     assert {path.actions for path in round_.misfits} == {("ask slow", "check"), ("ask dear",)}
     assert round_.reasons == (
-        "It is the best path of this graph that fits what was left.",
+        "It is the best path of this graph that fits what was left. Proven.",
         "usd decided: with $0.03 ($0.01 more), a score of 1 instead of 0.5.",
     )
     assert round_.outcome == "After its only step the episode ended in success."
