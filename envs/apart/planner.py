@@ -81,11 +81,23 @@ def written(call: ApiCall) -> str:
     return from_mapping(call.name, call.arguments).text
 
 
+def _shown(request: Request) -> str:
+    """The task and what was called for it: in one message, or line by line in those that follow."""
+    if isinstance(request.prompt, str):
+        return request.prompt
+    texts = [message.content for message in request.prompt]
+    task = max((number for number, text in enumerate(texts) if _TASK.search(text)), default=len(texts) - 1)
+    text = texts[task]
+    for line, came in zip(texts[task + 1 :: 2], texts[task + 2 :: 2], strict=False):
+        text += f"\nThis line failed:\n{line}\n{came}" if came.startswith("Why: ") else f"\n{line}  # -> {came}"
+    return text
+
+
 class _Prompt:
     """One request of an agent, and what it shows."""
 
     def __init__(self, request: Request, sample: int, rates: Rates, obeys: float) -> None:
-        self.text = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
+        self.text = _shown(request)
         task = _TASK.search(self.text)
         if task is None or task[1] not in _KNOWN:
             raise ModelError(

@@ -5,8 +5,6 @@ So what changes from cap to cap is not the model's doing. A real model is one li
 
 from __future__ import annotations
 
-import re
-
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 
@@ -28,12 +26,12 @@ gone = delete_account(account)
 answer(f"{{gone}} {{refund}} {{allowed}}")"""
 
 STEPS = (
-    f"find_duplicate({CUSTOMER})",
-    f'search_meaning("{QUESTION}")',
-    f'search_meaning("{CHECK}")',
-    f'search_colleague("{QUESTION}")',
-    "delete_account(r1)",
-    'answer(f"{r5} {r4}")',
+    f"account = find_duplicate({CUSTOMER})",
+    f'refund = search_meaning("{QUESTION}")',
+    f'allowed = search_meaning("{CHECK}")',
+    f'other = search_colleague("{QUESTION}")',
+    "gone = delete_account(account)",
+    'answer(f"{gone} {other}")',
 )
 """The thorough program line by line; the variants are the model's choice."""
 
@@ -46,5 +44,6 @@ def support_model() -> ScriptedLM:
 def _reply(request: Request, sample: int) -> str:
     if request.role == "plan":
         return THOROUGH if sample % 4 == 1 else SHORT
-    prompt = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
-    return STEPS[len(re.findall(r"^r\d+ = ", prompt, re.MULTILINE))]
+    names = [line.partition(" = ")[0] for line in STEPS[:-1]]
+    shown = [message.content for message in request.prompt if not isinstance(message, str)]
+    return STEPS[sum(text.startswith(f"{name} = ") and "\nNext line" in text for name in names for text in shown)]

@@ -55,14 +55,14 @@ class Lines:
         used: set[int] = set()
 
         def resolve(name: str, arguments: Mapping[str, Any]) -> Any:
-            kind, plain = self._domain.kind(name), {key: value for key, value in arguments.items() if key != AGAIN}
+            plain = {key: value for key, value in arguments.items() if key != AGAIN}
             for number in reversed(range(len(made))):
                 call = made[number]
                 if number < self._since and (call.changes or call.failure):
                     if call.changes:
                         break  # what was found out before may be outdated
                     continue
-                if number not in used and call.name == kind and key_of(dict(call.arguments)) == key_of(plain):
+                if number not in used and call.name == name and key_of(dict(call.arguments)) == key_of(plain):
                     used.update({number} if call.changes else ())
                     if call.failure:
                         raise CallFailedError(call.failure, call.hint)
@@ -84,7 +84,7 @@ class Lines:
 
     def _settle(self, state: State) -> Action | None:
         """Keep the line that was chosen when all of it is done; until then, its next call."""
-        made = self._domain.made(state)
+        made = self._domain.made(state, each=self._each)
         if self._episode.env.domain.task_text() != self._task or len(made) < self._since:
             self._begin(0 if len(made) < self._since else len(made))
         runs = [self._run(program, made) for program, _ in self._written]
@@ -151,10 +151,16 @@ class Lines:
         return form.line_request(self._done, remaining, plan, each=self._each)
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
-        """The comment, and the first call of the line or its answer."""
-        run = self._line(text, self._domain.made(state))
-        if run.unfolded.failure is not None:
-            raise InvalidOutputError(run.unfolded.failure.why)
+        """The comment, and the first call of the line or its answer; an action may also be written as such."""
+        try:
+            run = self._line(text, self._domain.made(state, each=self._each))
+            if run.unfolded.failure is not None:
+                raise InvalidOutputError(run.unfolded.failure.why)
+        except InvalidOutputError as error:
+            try:
+                return self._episode.roles.prompt_format.read_act(state, text)
+            except InvalidOutputError:
+                raise error from None
         if not (action := self._action(run)):
             if self._done and self._done[-1].text == run.program.text:
                 raise InvalidOutputError("this line was just run; write the next one")

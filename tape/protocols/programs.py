@@ -37,12 +37,8 @@ class Programs(Part):
         """What programs may call, with the prices in what is capped; with ``each`` every variant by its own name."""
 
     @abstractmethod
-    def kind(self, name: str) -> str:
-        """The name under which calls are recorded, of the name of a variant."""
-
-    @abstractmethod
-    def made(self, state: State) -> Sequence[MadeCall]:
-        """The calls that were made, in order."""
+    def made(self, state: State, *, each: bool = False) -> Sequence[MadeCall]:
+        """The calls that were made, in order; with ``each`` by the names of variants."""
 
     @abstractmethod
     def allow_again(self, action: Action) -> None:

@@ -62,7 +62,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         """So many calls, those that failed too, are from before then."""
         self.longest_plan: int = longest_plan
         self.answer, self.briefing = answer, briefing
-        self._made_of: tuple[ToolState, list[MadeCall]] | None = None
+        self._made_of: tuple[ToolState, bool, list[MadeCall]] | None = None
         self.renew()
         self.words(())  # a name that programs have for something else is refused at once
 
@@ -222,7 +222,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         """Read the tools again: others are there now."""
         self._words: dict[tuple[frozenset[str], bool], Vocabulary] = {}
         self._kinds, self._variants = names(self.toolbox), names(self.toolbox, each=True)
-        self._names = {kind: name for name, (kind, _) in self._kinds.items()}
+        self._names = {pair: name for names_ in (self._variants, self._kinds) for name, pair in names_.items()}
 
     def words(self, capped: Collection[str], *, each: bool = False) -> Vocabulary:
         """See :meth:`tape.protocols.programs.Programs.words`."""
@@ -235,26 +235,21 @@ class ToolDomain(Domain, Outcomes, Programs):
         """Kind and variant of a name; the variant is None where all may be meant."""
         return self._kinds.get(name) or self._variants.get(name, (name, None))
 
-    def kind(self, name: str) -> str:
-        """See :meth:`tape.protocols.programs.Programs.kind`."""
-        kind, _ = self._named(name)
-        return self._names.get(kind, kind)
-
-    def made(self, state: State) -> Sequence[MadeCall]:
+    def made(self, state: State, *, each: bool = False) -> Sequence[MadeCall]:
         """See :meth:`tape.protocols.programs.Programs.made`."""
         here = as_state(state)
-        if self._made_of is not None and self._made_of[0] is here:
-            return self._made_of[1]
+        if self._made_of is not None and self._made_of[0] is here and self._made_of[1] == each:
+            return self._made_of[2]
         results = here.values()
         waiting = [*here.failures]
         calls: list[MadeCall] = []
         for number in range(len(here.got) + 1):
             for failure in [item for item in waiting if item.after == number]:
                 came = {"failure": failure.why, "hint": failure.hint, "late": failure.late}
-                calls.append(self._made(failure.call, results, **came))
+                calls.append(self._made(failure.call, results, each, **came))
             if number < len(here.got):
-                calls.append(self._made(here.got[number].call, results, value=results[number]))
-        self._made_of = here, calls
+                calls.append(self._made(here.got[number].call, results, each, value=results[number]))
+        self._made_of = here, each, calls
         return calls
 
     def allow_again(self, action: Action) -> None:
@@ -265,13 +260,14 @@ class ToolDomain(Domain, Outcomes, Programs):
         """See :meth:`tape.protocols.programs.Programs.said`."""
         return as_state(state).note or "it could not be done"
 
-    def _made(self, call: Call, results: Sequence[Any], **came: Any) -> MadeCall:
+    def _made(self, call: Call, results: Sequence[Any], each: bool, **came: Any) -> MadeCall:
         try:
             arguments = call.values(results)
         except InvalidCallError:  # it has failed for that
             arguments = {}
         changes = not self.toolbox.is_pure(call)
-        return MadeCall(self._names.get(call.kind, call.kind), arguments, changes=changes, **came)
+        name = self._names.get((call.kind, call.variant if each else None), call.kind)
+        return MadeCall(name, arguments, changes=changes, **came)
 
     def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
         """See :meth:`tape.protocols.programs.Programs.options`."""

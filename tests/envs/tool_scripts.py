@@ -11,7 +11,7 @@ from tape.lm.base import JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
 from tape.tools.calls import Call, call
 from tape.tools.role_cases import program_text
-from tests.tape.tools.helpers import asked, fixed_action, obtained
+from tests.tape.tools.helpers import asked, fixed_action, obtained, prompt
 
 NAMES = ("a", "b")
 """The parameters of the arithmetic tools."""
@@ -73,4 +73,4 @@ def _replies(calls: Sequence[Call], read: Callable[[Request], str]) -> Callable[
 
 def _each(request: Request) -> bool:
     """Whether the prompt names every variant; else a kind has one name."""
-    return re.search(r"^def (add|subtract|multiply|divide|search)_", asked(request), re.MULTILINE) is not None
+    return re.search(r"^def (add|subtract|multiply|divide|search)_", prompt(request), re.MULTILINE) is not None

@@ -313,7 +313,7 @@ def goal(place: str) -> str:
 
 @pytest.mark.parametrize("kind", [ReactAgent, PlanAndActReplanAgent])
 def test_any_agent_resumes(tmp_path: Path, kind: type[Agent]) -> None:
-    replies = [LOOK, SEND, "answer(r2)"]
+    replies = [LOOK.replace("seen", "r1"), SEND.replace("sent", "r2"), "answer(r2)"]
 
     def script(request: Any, sample: int) -> str:
         return "1" if request.role == "score" else replies[min(len(obtained(request)), 2)]

@@ -242,8 +242,11 @@ def fixed_action(request: Request) -> str | None:
 
 
 def obtained(request: Request) -> list[str]:
-    """The names of the results so far, as the prompt has them."""
-    return re.findall(r"^(r\d+) = .*  # -> ", asked(request), re.MULTILINE)
+    """The names of the results so far, as the prompt has them: in one message, or one in the message of each line."""
+    if isinstance(request.prompt, str):
+        return []
+    turns = [re.match(r"(r\d+) = .*\nNext line", message.content) for message in request.prompt]
+    return [turn[1] for turn in turns if turn] or re.findall(r"^(r\d+) = .*  # -> ", asked(request), re.MULTILINE)
 
 
 def follow(plan: Calls, final: Any = None) -> Callable[[Request], str]:
