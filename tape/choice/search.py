@@ -212,6 +212,7 @@ class PlanSearch:
         text = json.dumps(self._problem.to_dict() | {"edge_rewards": self._worth})
         try:
             proof = prove(text, {"budgets": self._problem.named(self._problem.budgets)}, path)
+            proof.check()
         except (NoProofError, ProofError) as error:
             return replace(choice, why=replace(choice.why, text=f"{choice.why.text} No proof: {error}."))
         said = "no plan within the budgets is worth more" if choice else "nothing fits"

@@ -88,6 +88,7 @@ SCHEMA: dict[str, Any] = {
             "type": "object",
             "description": 'A limit for this plan beside what is left, by resource, for instance {"usd": "0.05"}.',
         },
+        "proof": {"type": "boolean", "description": "Also hand over a proof that nothing better fits; not of agents."},
     },
 }
 
@@ -182,10 +183,12 @@ def plan(
         budget=caps,
         variants={number: list(step.options) for number, step in enumerate(steps)},
         k=1 + _ALTERNATIVES,
+        proof=arguments.get("proof") is True,
     )
+    proven = {} if choice.proof is None else {"proof": {"problem": choice.proof.problem, "proof": choice.proof.text}}
     if not choice:
-        would_do = _would_do(book, choice, caps)
-        return {"fits": False, "why": str(choice.why), "would_do": would_do, "more": _more(book, choice, table, caps)}
+        would_do = {"would_do": _would_do(book, choice, caps), "more": _more(book, choice, table, caps)}
+        return {"fits": False, "why": str(choice.why), **would_do, **proven}
     more = _more(book, choice, table, caps)
     return {
         "fits": True,
@@ -193,6 +196,7 @@ def plan(
         "alternatives": [_described(other, table) for other in choice.alternatives],
         "more": more,
         "why": _why(choice, caps, more),
+        **proven,
     }
 
 
@@ -239,7 +243,9 @@ def _asked(arguments: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
     if (tools is None) == (steps is None):
         raise PlanError('give either tools, a list of names, or goal_steps, a list of {"any_of": [names]}; or agents')
     if unknown := sorted(arguments.keys() - SCHEMA["properties"].keys()):
-        raise PlanError(f"there is no argument {short(unknown[0])}; there is tools, goal_steps, agents and budget")
+        raise PlanError(
+            f"there is no argument {short(unknown[0])}; there is tools, goal_steps, agents, budget and proof"
+        )
     given = tools if tools is not None else steps
     if not isinstance(given, list) or not 0 < len(given) <= MOST_STEPS:
         raise PlanError(f"a plan has 1 to {MOST_STEPS} steps, in a list")

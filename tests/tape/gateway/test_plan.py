@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvers.check_proof import check
 from tape.gateway.gateway import Gateway
 from tests.profiles import examples
 from tests.tape.gateway.helpers import OWN_TOOLS, ask, call, gateway_on
@@ -92,6 +93,13 @@ async def test_where_nothing_fits_the_answer_is_what_would_do(gateway: Gateway) 
     }
     answer = await ask(gateway, "plan", tools=["search"] * 12)
     assert answer["would_do"]["all_of"].keys() == {"steps", "usd"}
+
+
+async def test_a_plan_is_handed_over_with_its_proof(gateway: Gateway) -> None:
+    for tools, claim in ((["search", "quick", "write"], "proven: best"), (["search"] * 12, "proven: nothing fits")):
+        proof = (await ask(gateway, "plan", tools=tools, proof=True))["proof"]
+        assert check(proof["problem"], proof["proof"]).startswith(claim)
+    assert "proof" not in await ask(gateway, "plan", tools=["search"])
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
