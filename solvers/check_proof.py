@@ -14,8 +14,9 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -251,8 +252,8 @@ def no_better(problem: PathGraph, prefix: Prefix, other: Prefix) -> bool:
     return prefix.node == other.node and prefix.value <= other.value and use
 
 
-def claimed(problem: PathGraph, path: Sequence[int]) -> int:
-    """What the path of a proof is worth, by the file's edges."""
+def walked(problem: PathGraph, path: Sequence[int]) -> Prefix:
+    """What the path of a proof is worth and uses, by the file's edges."""
     count, at = len(problem.edges) // (problem.layers or 1), Prefix(problem.start, 0, (0,) * len(problem.lower))
     need(problem.horizon is None or len(path) <= problem.horizon, "the path is longer than the horizon")
     for move, edge in enumerate(path):
@@ -261,7 +262,59 @@ def claimed(problem: PathGraph, path: Sequence[int]) -> int:
         at = along(problem, at, own)
     worth = final(problem, at)
     need(worth is not None, "the path breaks a limit, or ends where none may end")
-    return whole(worth)
+    return at._replace(value=whole(worth))
+
+
+def claimed(problem: PathGraph, path: Sequence[int]) -> int:
+    """What the path of a proof is worth."""
+    return walked(problem, path).value
+
+
+def valued(problem: PathGraph, criteria: Sequence[str]) -> PathGraph:
+    """The problem as a frontier sees it: paths are worth nothing where their value is no criterion."""
+    if "objective" in criteria:
+        return problem
+    return problem._replace(gains=[0] * len(problem.edges), ends=dict.fromkeys(problem.ends, 0))
+
+
+def within(amounts: Sequence[int], caps: Sequence[int]) -> bool:
+    """Whether no amount is above its cap."""
+    return all(amount <= cap for amount, cap in zip(amounts, caps, strict=True))
+
+
+def corners(points: Sequence[Prefix], axes: Sequence[int], upper: Sequence[int]) -> Iterator[list[int]]:
+    """The largest caps of each cell in which the same points fit, the largest cells first."""
+    marks = [sorted({point.use[axis] for point in points}) for axis in axes]
+    for cell in product(*(range(len(mark), -1, -1) for mark in marks)):
+        places = zip(cell, marks, axes, strict=True)
+        yield [mark[place] - 1 if place < len(mark) else upper[axis] for place, mark, axis in places]
+
+
+def whole_frontier(problem: PathGraph, proof: Any, names: Sequence[str], meter: WorkLeft) -> str:
+    """Check that no path is missing: under any caps one of the points is worth as much as all that fits them.
+
+    And that none of the points is as good as another in all criteria.
+    """
+    problem, axes = valued(problem, proof["criteria"]), [names.index(n) for n in proof["criteria"] if n != "objective"]
+    points, boxes = [walked(problem, path) for path in proof["points"]], []
+    used = [[point.use[axis] for axis in axes] for point in points]
+    meter.spend(len(points) ** 2)
+    for place, own in enumerate(used):
+        others = [n for n in range(len(used)) if n != place and within(used[n], own)]
+        need(all(points[n].value < points[place].value for n in others), f"point {place} is no better than another")
+    for box in proof["boxes"]:
+        upper = list(problem.upper)
+        for axis, cap in zip(axes, box["caps"], strict=True):
+            upper[axis] = min(upper[axis], whole(cap))
+        best = None if box["best"] is None else points[whole(box["best"], 0, len(points) - 1)].value
+        covered(problem._replace(upper=upper), box["rows"], box["tree"], best, meter)
+        boxes.append(([upper[axis] for axis in axes], best))
+    for corner in corners(points, axes, problem.upper):
+        meter.spend(len(points) + len(boxes))
+        worth = max((p.value for p in points if within([p.use[a] for a in axes], corner)), default=None)
+        known = (best is None or (worth is not None and best <= worth) for caps, best in boxes if within(corner, caps))
+        need(min(corner) < 0 or any(known), f"a path may be missing that keeps {corner}")
+    return f"a frontier of {len(points)} paths in {' and '.join(proof['criteria'])}"
 
 
 def problem_in(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
@@ -281,11 +334,16 @@ def check(problem_text: str, proof_text: str) -> str:
     meter = WorkLeft(WORK * (len(problem_text) + len(proof_text)))
     try:
         proof = parsed(proof_text)
-        need(proof["schema"] == SCHEMA and proof["claim"] in ("best", "nothing fits"), "no proof that is known here")
-        asked = proof["asked"]
+        need(proof["schema"] == SCHEMA, "no proof that is known here")
+        claim, asked = proof["claim"], proof["asked"]
+        need(claim in ("best", "nothing fits", "frontier"), "no proof that is known here")
         problem = problem_in(problem_text, asked, meter)
-        best = claimed(problem, proof["path"]) if proof["claim"] == "best" else None
-        covered(problem, proof["rows"], proof["tree"], best, meter)
+        if claim == "frontier":
+            claim = whole_frontier(problem, proof, json.loads(problem_text)["resources"], meter)
+        else:
+            best = claimed(problem, proof["path"]) if claim == "best" else None
+            covered(problem, proof["rows"], proof["tree"], best, meter)
+            claim = claim if best is None else f"best, worth {Fraction(best, problem.unit)}"
         caps = ", ".join(f"{name} {cap}" for name, cap in asked["budgets"].items())
         caps = caps or ("none" if "start" in asked else "as in the file")
         more = "".join(f"; {name} {asked[name]}" for name in ("start", "goals", "horizon", "discount") if name in asked)
@@ -293,8 +351,7 @@ def check(problem_text: str, proof_text: str) -> str:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError, ArithmeticError) as error:
         raise ProofError(f"malformed: {type(error).__name__}: {str(error)[:80]}") from None
-    worth = "" if best is None else str(Fraction(best, problem.unit))
-    return f"proven: {f'best, worth {worth}' if worth else 'nothing fits'} (budgets: {caps}{more})"
+    return f"proven: {claim} (budgets: {caps}{more})"
 
 
 if __name__ == "__main__":

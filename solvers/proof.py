@@ -116,7 +116,26 @@ def _of_graph(
     graph: PathGraph, of: str | PathProblem, asked: Mapping[str, Any], path: Sequence[int] | None, size: int,
     deadline: SolveDeadline,
 ) -> Proof:  # fmt: skip
-    best = None if path is None else claimed(graph, path)
+    rows, tree = bounded(graph, None if path is None else claimed(graph, path), size, deadline)
+    data: dict[str, Any] = {"schema": SCHEMA, "claim": "nothing fits" if path is None else "best", "asked": dict(asked)}
+    data |= {"path": list(path)} if path is not None else {}
+    return Proof(of, data | {"rows": rows, "tree": tree})
+
+
+def bounded(
+    graph: PathGraph, best: int | None, size: int, deadline: SolveDeadline
+) -> tuple[list[list[int]], list[int]]:
+    """Rows and a tree that show that nothing is worth more than `best`, or without it that nothing fits.
+
+    Args:
+        graph: The problem.
+        best: In the graph's units.
+        size: Of the proof in bytes, at most.
+        deadline: When it is too late.
+
+    Raises:
+        NoProofError: There are none of that size, or the time was up.
+    """
     made = compiled.prove(graph, best, size // _ENTRY, deadline)
     if made is None:
         try:
@@ -127,9 +146,7 @@ def _of_graph(
     problem, rows, tree = made
     if problem:
         raise NoProofError(problem)
-    data: dict[str, Any] = {"schema": SCHEMA, "claim": "nothing fits" if path is None else "best", "asked": dict(asked)}
-    data |= {"path": list(path)} if path is not None else {}
-    return Proof(of, data | {"rows": rows, "tree": tree})
+    return rows, tree
 
 
 def with_proof(problem: PathProblem, answer: PathSolution, deadline: SolveDeadline) -> PathSolution:

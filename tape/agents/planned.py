@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from solvers import PathProblem, PathSolution, Status
 from tape.approval import amounts
 from tape.budget import Resources
+from tape.choice.frontiers import VALUE, criteria_of, frontier_paths, unlimited
 from tape.choice.graph import UNKNOWN, PlanGraph
-from tape.choice.search import VALUE, criteria_of, frontier_paths, unlimited
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.select import Path, best_paths
 from tape.errors import BudgetExceededError
@@ -125,7 +125,8 @@ class Planned(PricedPath):
             problem = _by_end(problem)
         free = len(problem.edges) - len(ids)
         rows = {name: [*(edge.cost[name] or 0 for edge in taken), *[0] * free] for name in names if name != VALUE}
-        all_numbers = frontier_paths(unlimited(problem, rows, lambda _: nodes + 1), names, epsilon)
+        frontier = frontier_paths(unlimited(problem, rows, lambda _: nodes + 1), names, epsilon)
+        all_numbers = [path.edges for path in frontier]
         paths = (tuple(taken[move] for move in moves if move < len(ids)) for moves in all_numbers)
         return tuple(PricedPath.of(Path(self.graph, path, PathSolution(Status.OPTIMAL))) for path in paths if path)
 

@@ -132,6 +132,8 @@ class Choice:
             a plan that exceeds one has a negative amount `left`.
         proof: With ``proof=True``: that no plan within the budgets is worth more, or that none fits, in numbers of the
             finest digit of each amount; its checker has passed it. None where it would be too long: `why` says so.
+        frontier_proof: With ``proof=True`` and an epsilon of 0: that no plan is missing in the frontier, which its
+            checker has passed. None where there is none.
         reached: With floors the level of the plan by name: the product of its steps', or the least.
 
     Examples:
@@ -152,6 +154,7 @@ class Choice:
     gap: float | None = None
     frontier: tuple[Choice, ...] = ()
     proof: Proof | None = field(default=None, repr=False)
+    frontier_proof: Proof | None = field(default=None, repr=False)
     reached: Mapping[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:

@@ -3,101 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import solvers
 from solvers import PathProblem, Status
-from tape.budget.units import nearest
 from tape.choice.amounts import WIDE, digits, plain, told_apart, whole, written
 from tape.choice.answer import Choice, More, Why
+from tape.choice.frontiers import VALUE, criteria_of, frontier_paths, proven_frontier, unlimited, valued
 from tape.choice.options import EdgeOption, PlanSpace
 from tape.choice.ranking import LOOK, Ranking, comparable
 from tape.choice.rules import Floor, Rule, broken, contradiction, reached, under_rules
-from tape.errors import ConfigError, GraphError, TapeError
+from tape.errors import GraphError, TapeError
 
-VALUE = "value"
-"""The criterion that more is better of."""
-
-_EXACT = 3
-"""With more criteria there may be countless plans, so an epsilon is asked for."""
-
-_MOST = 1000
-"""Plans of a frontier; of more than these nobody can choose."""
-
-
-def criteria_of(given: Any, epsilon: Any, costs: Sequence[str], *, valued: bool) -> tuple[str, ...]:
-    """The criteria that were asked for; none where nothing was."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 <= epsilon < math.inf:
-        raise ConfigError(f"epsilon={epsilon!r}: expected a number of at least 0, for instance 0.05")
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(item, str) for item in given):
-        raise ConfigError(f'frontier={given!r}: expected criteria, for instance ("usd", "value")')
-    names = tuple(given)
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"frontier= names {name!r} twice; name each criterion once")
-        if name == VALUE and VALUE in costs:
-            raise ConfigError(
-                "frontier= cannot tell the resource 'value' from what a plan is worth; rename the resource"
-            )
-        if name == VALUE and not valued:
-            raise ConfigError("frontier= names 'value', but no plan is worth anything; give value=, or leave it out")
-        if name != VALUE and name not in costs:
-            known = ", ".join(sorted([*costs, VALUE]))
-            raise ConfigError(
-                f"frontier= names {name!r}, which no known cost of these plans does{nearest(name, costs)}; "
-                f"there is {known}"
-            )
-    if len(names) == 1:
-        raise ConfigError(f"frontier={given!r}: one criterion has no frontier; name a second one to weigh it against")
-    if len(names) > _EXACT and not epsilon:
-        raise ConfigError(
-            f"frontier= names {len(names)} criteria, of which there may be countless plans; give epsilon=0.05 for "
-            "plans within 5 % of every other"
-        )
-    return names
-
-
-def frontier_paths(problem: PathProblem, criteria: Sequence[str], epsilon: float) -> list[tuple[int, ...]]:
-    """The non-dominated paths, best in the first criterion first, by their edges.
-
-    Raises:
-        ConfigError: There are too many paths to choose from, or amounts of too many digits.
-    """
-    if VALUE not in criteria:
-        problem = replace(problem, edge_rewards=[0.0] * len(problem.edges))
-    names = ["objective" if name == VALUE else name for name in criteria]
-    try:
-        frontier = solvers.frontier(problem, names, float(epsilon), most=_MOST)
-    except solvers.ProblemError as error:
-        raise ConfigError(f"frontier=: {error}") from None
-    if frontier.status is Status.FEASIBLE:
-        raise ConfigError(f"the frontier has more than {_MOST:,} plans; thin it with a larger epsilon than {epsilon:g}")
-    if frontier.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        raise TapeError(f"the solver has failed ({frontier.status}): {frontier.message}")
-    return [solution.edges for solution in frontier]
-
-
-def unlimited(
-    problem: PathProblem, rows: Mapping[str, Sequence[int]], enough: Callable[[PathProblem], int]
-) -> PathProblem:
-    """The problem with some resources, capped there or not, under budgets that no path can exceed."""
-    kept = [k for k, name in enumerate(problem.resources) if name not in rows]
-    costs, names = [[row[k] for k in kept] for row in problem.costs], [problem.resources[k] for k in kept]
-    free = replace(problem, costs=costs, budgets=[problem.budgets[k] for k in kept], resources=names)
-    moves = enough(free)
-    return replace(
-        free,
-        horizon=moves,
-        costs=[[*row, *more] for row, more in zip(costs, zip(*rows.values(), strict=True), strict=True)],
-        budgets=[*free.budgets, *(moves * max(row, default=0) for row in rows.values())],
-        resources=[*names, *rows],
-    )
+if TYPE_CHECKING:
+    from solvers.proof_file import Proof
 
 
 def more_of_each(
@@ -202,7 +126,8 @@ class PlanSearch:
         first = replace(first, why=self._with_rules(why, first) if self._rules else why)
         if proof:
             first = self._proven(first, paths[0] if paths else None)
-        return replace(first, alternatives=tuple(others), frontier=self.frontier(frontier, epsilon))
+        plans, shown = self.frontier(frontier, epsilon, proof=proof)
+        return replace(first, alternatives=tuple(others), frontier=plans, frontier_proof=shown)
 
     def _proven(self, choice: Choice, path: tuple[int, ...] | None) -> Choice:
         """A choice with its proof; its reason says whether there is one."""
@@ -289,20 +214,24 @@ class PlanSearch:
         """The answer where no plan fits."""
         return Choice(None, {}, {name: plain(cap) for name, cap in self._caps.items()}, None)
 
-    def frontier(self, criteria: Sequence[str], epsilon: float) -> tuple[Choice, ...]:
-        """The non-dominated plans; none where no criteria are given."""
+    def frontier(
+        self, criteria: Sequence[str], epsilon: float, *, proof: bool = False
+    ) -> tuple[tuple[Choice, ...], Proof | None]:
+        """The non-dominated plans, none where no criteria are given; and that there are no others."""
         names = criteria_of(criteria, epsilon, self._resources, valued=any(self._gains))
         if not names:
-            return ()
+            return (), None
         costs = [option.cost for option in self._found.options]
         rows = {name: [self._count(name, cost.get(name)) for cost in costs] for name in names if name != VALUE}
-        valued = VALUE in names
         moves, most = self._found.moves, len(self._found.names)
 
         def enough(problem: PathProblem) -> int:
-            return moves if moves is not None else self._enough(problem) if valued else max(1, most - 1)
+            return moves if moves is not None else self._enough(problem) if VALUE in names else max(1, most - 1)
 
-        return tuple(map(self.choice, frontier_paths(unlimited(self._plain, rows, enough), names, epsilon)))
+        problem = unlimited(self._plain, rows, enough)
+        paths = frontier_paths(problem, names, epsilon)
+        shown = proven_frontier(valued(problem, names), paths) if proof and not epsilon else None
+        return tuple(self.choice(path.edges) for path in paths), shown
 
     def _more(self, now: Choice) -> dict[str, More]:
         """What more of each budget alone would buy."""

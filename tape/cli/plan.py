@@ -41,6 +41,9 @@ def main(argv: Sequence[str]) -> int:
     if args.proof is not None and choice.proof is not None:
         choice.proof.save(args.proof)
         print(f"written: {args.proof / 'problem.json'} and {args.proof / 'proof.json'}")
+    if args.proof is not None and choice.frontier_proof is not None:
+        choice.frontier_proof.save(args.proof / "frontier")
+        print(f"written: the same of the frontier, to {args.proof / 'frontier'}")
     return 0 if choice else 1
 
 
