@@ -34,6 +34,8 @@ AVAILABLE = FORM == _FORM
 
 _MOST_RESOURCES = 16
 _LARGEST_BUDGET = 2**58
+_LARGEST_VALUE = 2**100
+"""Of all values of a proof together."""
 # With a risk, squares of budgets times `Risk.square` must stay within 128 bits.
 _LARGEST_RISKY_BUDGET = 2**50
 _LARGEST_SQUARE = 2**50
@@ -79,21 +81,15 @@ def search(
 
 def prove(
     graph: PathGraph, best: int | None, most: int, deadline: SolveDeadline
-) -> tuple[str, list[list[int]], list[int]] | None:
-    """Rows and a tree for `solvers.proof`, or why there are none.
-
-    Returns:
-        None where it was not built, or its integers are too narrow.
-    """
+) -> tuple[str, list[list[int]], list[int]]:
+    """Rows and a tree for `solvers.proof`; first why there are none, or an empty text."""
+    if not AVAILABLE:
+        return "the compiled search was not built", [], []
     ends = tuple(graph.ends.items())
-    numbers = [best or 0, *graph.lower, *graph.upper, *(more for _, more in ends)]
-    if not AVAILABLE or max(map(abs, numbers)) > _LARGEST_BUDGET:
-        return None
-    if (
-        max(map(abs, graph.gains), default=0) > _LARGEST_BUDGET
-        or max(map(max, filter(None, graph.uses)), default=0) > _LARGEST_BUDGET
-    ):
-        return None
+    amounts = [*graph.lower, *graph.upper, *(amount for row in graph.uses for amount in row)]
+    values = [best or 0, *graph.gains, *(more for _, more in ends)]
+    if max(map(abs, amounts), default=0) > _LARGEST_BUDGET or sum(map(abs, values)) > _LARGEST_VALUE:
+        return "its numbers are too large", [], []
     left = deadline.left()
     how, rows, tree = _prove(
         graph.n, tuple(graph.edges), tuple(graph.gains), tuple(graph.uses), tuple(graph.lower), tuple(graph.upper),

@@ -315,7 +315,7 @@ PyObject *list_of(const std::vector<long long> &numbers) {
     return list;
 }
 
-// All numbers are below 2^58 in size, which Python has checked.
+// Amounts are below 2^58 in size, all values together below 2^100, which Python has checked.
 PyObject *prove(PyObject *, PyObject *args) {
     PyObject *edges, *gains, *uses, *lower, *upper, *ends, *best;
     Claim claim{};
@@ -329,7 +329,7 @@ PyObject *prove(PyObject *, PyObject *args) {
         claim.resources = int(size(upper));
         claim.most = std::size_t(most);
         claim.nothing_fits = best == Py_None;
-        claim.best = claim.nothing_fits ? 0 : integer(best);
+        claim.best = claim.nothing_fits ? 0 : wide(best);
         require(claim.start >= 0 && claim.start < claim.nodes && size(lower) == claim.resources, "the start is out of range");
         for (int k = 0; k < claim.resources; ++k) {
             claim.lower.push_back(integer(item(lower, k)));
@@ -339,12 +339,12 @@ PyObject *prove(PyObject *, PyObject *args) {
             PyObject *pair = item(edges, e), *row = item(uses, e);
             claim.tails.push_back(index(item(pair, 0), claim.nodes));
             claim.heads.push_back(index(item(pair, 1), claim.nodes));
-            claim.gains.push_back(integer(item(gains, e)));
+            claim.gains.push_back(wide(item(gains, e)));
             for (int k = 0; k < claim.resources; ++k) claim.uses.push_back(amount(item(row, k), BEYOND));
         }
         claim.ends.assign(std::size_t(claim.nodes), NOWHERE);
         for (Py_ssize_t i = 0; i < size(ends); ++i)
-            claim.ends[std::size_t(index(item(item(ends, i), 0), claim.nodes))] = integer(item(item(ends, i), 1));
+            claim.ends[std::size_t(index(item(item(ends, i), 0), claim.nodes))] = wide(item(item(ends, i), 1));
         Clock clock(time_limit, interrupted, 0);
         Prover prover(claim, clock);
         int how = 0;

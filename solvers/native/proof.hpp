@@ -12,13 +12,15 @@ namespace tape {
 using Wide = __int128;
 constexpr Wide NOWHERE = -(Wide(1) << 126);
 constexpr Amount LARGEST_FACTOR = Amount{1} << 58;
+constexpr Wide LARGEST_SUM = Wide(1) << 122;  // of what a row gives or takes along any path
 constexpr int SWEEPS = 3, PROBES = 16;
 constexpr Amount GRID = 720720;  // denominator of the multipliers of several resources
 
 struct Claim {
     int nodes, start, resources;
     Indices tails, heads;
-    Amounts gains, uses, lower, upper;  // uses: a row for each edge
+    std::vector<Wide> gains;
+    Amounts uses, lower, upper;         // uses: a row for each edge
     std::vector<Wide> ends;             // what an end adds; NOWHERE for what is none
     bool nothing_fits;
     Wide best;
@@ -35,6 +37,14 @@ class Prover {
 
     Prover(const Claim &claim, Clock &clock) : claim_(claim), clock_(clock), leaving_(std::size_t(claim.nodes)) {
         for (std::size_t e = 0; e < claim.tails.size(); ++e) leaving_[std::size_t(claim.tails[e])].push_back(int(e));
+        Wide values = 1, uses = 1;
+        for (const Wide gain : claim.gains) values += gain < 0 ? -gain : gain;
+        for (const Wide more : claim.ends)
+            if (more != NOWHERE) values += more < 0 ? -more : more;
+        for (const Amount use : claim.uses) uses += use;
+        for (const Amount most : claim.upper) uses += most < 0 ? -most : most;
+        weight_ = Amount(std::min<Wide>(LARGEST_FACTOR, LARGEST_SUM / values));
+        price_ = Amount(std::min<Wide>(LARGEST_FACTOR, LARGEST_SUM / uses / std::max(1, claim.resources)));
     }
 
     void run() {
@@ -62,6 +72,7 @@ class Prover {
 
     const Claim &claim_;
     Clock &clock_;
+    Amount weight_, price_;  // the largest weight of values in a row, and the largest multiplier
     std::vector<Indices> leaving_;
     std::vector<Table> tables_;
     std::vector<Wide> bounds_, used_;
@@ -85,9 +96,11 @@ class Prover {
         Table best(std::size_t(claim_.nodes), NOWHERE);
         const std::size_t m = claim_.tails.size();
         std::vector<Wide> gains(m);
-        for (std::size_t e = 0; e < m; ++e) gains[e] = gain(row, e);
+        Wide most = 0;  // that a path without a circle can give
+        for (std::size_t e = 0; e < m; ++e) most += std::max<Wide>(0, gains[e] = gain(row, e));
+        Wide last = 0;
         for (std::size_t v = 0; v < best.size(); ++v)
-            if (claim_.ends[v] != NOWHERE) best[v] = row[0] * claim_.ends[v];
+            if (claim_.ends[v] != NOWHERE) last = std::max(last, best[v] = row[0] * claim_.ends[v]);
         bool changed = true;
         for (int pass = 0; changed; ++pass) {
             if (pass > claim_.nodes) throw TooLong{};  // a circle gives ever more
@@ -98,6 +111,7 @@ class Prover {
                 Wide &known = best[std::size_t(claim_.tails[e])];
                 if (far != NOWHERE && (known == NOWHERE || far + gains[e] > known)) {
                     known = far + gains[e];
+                    if (known > most + last) throw TooLong{};  // so it does, and soon
                     changed = true;
                 }
             }
@@ -174,14 +188,14 @@ class Prover {
     }
 
     // Where both paths are worth as much: of one resource exactly, of several on the grid.
-    static void price(Amounts &row, std::size_t k, const Path &over, const Path &least) {
+    void price(Amounts &row, std::size_t k, const Path &over, const Path &least) const {
         const bool single = row.size() == 2;
         Wide gap = (single ? 1 : row[0]) * (over.value - least.value), less = over.use[k] - least.use[k];
         for (std::size_t j = 0; j + 1 < row.size(); ++j)
             if (j != k) gap -= Wide(row[j + 1]) * (over.use[j] - least.use[j]);
         gap = std::max<Wide>(0, gap);
         if (!single) {
-            row[k + 1] = Amount(std::min<Wide>(LARGEST_FACTOR, (gap + less / 2) / less));
+            row[k + 1] = Amount(std::min<Wide>(price_, (gap + less / 2) / less));
             return;
         }
         for (Wide a = gap, b = less; b;) {
@@ -189,7 +203,7 @@ class Prover {
             a = b;
             if (!(b = rest)) gap /= a, less /= a;
         }
-        while (gap > LARGEST_FACTOR || less > LARGEST_FACTOR) gap /= 2, less = std::max<Wide>(1, less / 2);
+        while (gap > price_ || less > weight_) gap /= 2, less = std::max<Wide>(1, less / 2);
         row = {Amount(less), Amount(gap)};
     }
 
@@ -207,7 +221,7 @@ class Prover {
                 if (one > 0 && (least == 0 || one < least)) least = one;
             }
             if (largest == 0) break;
-            const double scale = std::min(1000 / least, double(LARGEST_FACTOR) / largest);
+            const double scale = std::min(1000 / least, double(price_) / 2 / largest);
             Amounts row{0};
             for (const double one : prices) row.push_back(Amount(one * scale + .5));
             Path path;

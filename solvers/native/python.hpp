@@ -28,6 +28,19 @@ inline void require(bool holds, const char *what) {
     throw PythonError{};
 }
 
+// An integer below 2^124 in size.
+inline __int128 wide(PyObject *value) {
+    PyObject *const width = PyLong_FromLong(62), *const mask = PyLong_FromLongLong((1LL << 62) - 1);
+    PyObject *const high = width ? PyNumber_Rshift(value, width) : nullptr, *const low = mask ? PyNumber_And(value, mask) : nullptr;
+    Py_XDECREF(width);
+    Py_XDECREF(mask);
+    const __int128 number = high && low ? (__int128(PyLong_AsLongLong(high)) << 62) + PyLong_AsLongLong(low) : 0;
+    Py_XDECREF(high);
+    Py_XDECREF(low);
+    if (PyErr_Occurred()) throw PythonError{};
+    return number;
+}
+
 inline int index(PyObject *value, int count) {
     const long long number = integer(value);
     require(number >= 0 && number < count, "an index is out of range");
