@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import solvers
@@ -14,6 +15,8 @@ from solvers import ScheduleProblem, SolverError, Status
 from tape.budget.units import nearest
 from tape.choice.amounts import WIDE, amounts_of, digits, number, plain, require_apart, whole, written
 from tape.choice.answer import Choice, Scheduled, Why
+from tape.choice.rules import Floor, Rule
+from tape.choice.schedule_rules import RuleRow, rows_of
 from tape.errors import ConfigError, TapeError
 
 TIME = "seconds"
@@ -31,6 +34,7 @@ class ScheduleLimits:
     parallel: int | None = None
     at_once: Mapping[str, int] | None = None
     aim: str = "value"
+    rules: Sequence[Rule] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,9 @@ class _Search:
     ) -> None:
         self._steps, self._ways, self._caps, self._texts = steps, ways, caps, texts
         every = [way for row in ways for way in row]
-        named = dict.fromkeys(name for way in every for name in way.cost)
+        floors = {rule.name for rule in limits.rules if isinstance(rule, Floor)}
+        named = dict.fromkeys(name for way in every for name in way.cost if name not in floors)
+        self._rows = rows_of(limits.rules, [[way.name for way in row] for row in ways], self._level)
         for name in caps:
             if name not in named:
                 raise ConfigError(f"the budget {name!r} would cap nothing: no variant names it{nearest(name, named)}")
@@ -132,16 +138,22 @@ class _Search:
                     [
                         solvers.Variant(
                             self._count(TIME, way.cost.get(TIME)),
-                            tuple(self._count(name, way.cost.get(name)) for name in self._resources),
+                            (
+                                *(self._count(name, way.cost.get(name)) for name in self._resources),
+                                *(rule.uses[step][place] for rule in self._rows),
+                            ),
                             next(values),
                             way.tool,
                         )
-                        for way in row
+                        for place, way in enumerate(row)
                     ]
-                    for row in ways
+                    for step, row in enumerate(ways)
                 ],
                 _waits(steps, limits.after),
-                [self._count(name, caps[name]) if name in caps else None for name in self._resources],
+                [
+                    *(self._count(name, caps[name]) if name in caps else None for name in self._resources),
+                    *(row.most for row in self._rows),
+                ],
                 self._count(TIME, caps[TIME]) if TIME in caps else None,
                 limits.parallel,
                 limits.at_once or {},
@@ -155,6 +167,14 @@ class _Search:
         amounts = [way.cost.get(name, Decimal(0)) for row in self._ways for way in row]
         finest = Decimal(1).scaleb(-digits(amounts), context=WIDE)
         return finest * max(1, math.gcd(*(int(WIDE.divide(amount, finest)) for amount in amounts)))
+
+    def _level(self, name: str, step: int, place: int) -> Fraction:
+        level = self._ways[step][place].cost.get(name, Decimal(1))
+        if not 0 < level <= 1:
+            raise ConfigError(
+                f"a variant of {self._steps[step]!r} has {name} {level}; a level is above 0 and at most 1"
+            )
+        return Fraction(level)
 
     def _count(self, name: str, amount: Decimal | None) -> int:
         return int(WIDE.divide(amount or Decimal(0), self._unit[name]))  # of a budget what is left over buys nothing
@@ -194,14 +214,14 @@ class _Search:
             )
             for step in order
         ]
-        counts = {**dict(zip(self._resources, result.used, strict=True)), TIME: result.end or 0}
+        counts = {**dict(zip(self._resources, result.used, strict=False)), TIME: result.end or 0}
         spent = {name: self._amount(name, count) for name, count in counts.items()}
         return Choice(
             plan=[scheduled.variant for scheduled in schedule],
             spent=spent,
             left={name: plain(cap - spent[name]) for name, cap in self._caps.items()},
             value=float(sum(way.value for way in ways)),
-            why=self._why(ways, schedule, result),
+            why=self._with_rules(self._why(ways, schedule, result), sum(way.value for way in ways)),
             schedule=tuple(schedule),
             gap=result.gap,
         )
@@ -222,10 +242,43 @@ class _Search:
         takes = " and ".join(f"{self._written(name, needs[name])} ({self._given(name)} given)" for name in short)
         return Why(f"{text} The most valuable variants would take {takes}." if short else text, short)
 
+    def _with_rules(self, why: Why, value: Fraction | int) -> Why:
+        """With the rules that excluded a better plan."""
+        if not self._rows or self.problem.aim != "value":
+            return why
+        better = self.solve(self._under(self.problem, ()))
+        worth = sum(row[index].value for row, index in zip(self._ways, better.chosen, strict=True)) if better else value
+        names = dict.fromkeys(str(row.rule) for row in self._rows if better and row.broken(better.chosen))
+        if worth <= value or not names:
+            return why
+        lead = "The rule" if len(names) == 1 else "The rules"
+        text = f"{lead} {' and '.join(names)} excluded the better plan, worth {float(worth):g}."
+        return replace(why, text=f"{why.text} {text}")
+
+    def _under(self, problem: ScheduleProblem, rows: Sequence[RuleRow]) -> ScheduleProblem:
+        """The problem under some of the rules alone."""
+        most = [row.most if row in rows else None for row in self._rows]
+        return replace(problem, budgets=[*problem.budgets[: len(self._resources)], *most])
+
+    def _contradiction(self, free: ScheduleProblem) -> Choice | None:
+        """The answer where no plan keeps the rules, whatever the budgets."""
+        if not self._rows or self.solve(free):
+            return None
+        for count in range(1, len(self._rows) + 1):
+            for rows in combinations(self._rows, count):
+                if not self.solve(self._under(free, rows)):
+                    names = " and ".join(dict.fromkeys(str(row.rule) for row in rows))
+                    left = {name: plain(cap) for name, cap in self._caps.items()}
+                    return Choice(None, {}, left, None, (), Why(f"No plan of these steps keeps {names}."))
+        raise AssertionError("all rules together are one of the combinations")
+
     def none(self) -> Choice:
         """No plan, and the least of each budget that would do."""
         problem = self.problem
-        free = replace(problem, budgets=[None] * len(problem.budgets), deadline=None)
+        most = problem.budgets[len(self._resources) :]
+        free = replace(problem, budgets=[*([None] * len(self._resources)), *most], deadline=None)
+        if (none := self._contradiction(free)) is not None:
+            return none
         least: dict[str, Decimal | None] = {name: self._least(name, problem) for name in self._caps}
         sentences = [
             f"{name} is short: {self._given(name)} given, {written(name, amount)} would do, everything else unchanged."
@@ -258,6 +311,6 @@ class _Search:
         if name == TIME:
             return replace(problem, deadline=cap)
         budgets = [
-            cap if resource == name else old for resource, old in zip(self._resources, problem.budgets, strict=True)
+            cap if resource == name else old for resource, old in zip(self._resources, problem.budgets, strict=False)
         ]
-        return replace(problem, budgets=budgets)
+        return replace(problem, budgets=[*budgets, *problem.budgets[len(budgets) :]])

@@ -142,6 +142,8 @@ def schedule(
     parallel: int | None = None,
     at_once: Mapping[str, int] | None = None,
     aim: str = "value",
+    rules: Sequence[Rule | Mapping[str, Any]] = (),
+    worst_at_least: Mapping[str, Any] | None = None,
 ) -> Choice:
     """As `select`, of steps that are all done, each in one of its variants: which, and when each starts.
 
@@ -152,6 +154,8 @@ def schedule(
         parallel: The most at once.
         at_once: The most at once by tool.
         aim: ``"value"``, or the resource of which as little as possible is to be used.
+        rules: Between variants, by their names; all but `Before`, since `after` says the order.
+        worst_at_least: See `select`.
 
     Raises:
         ConfigError: As `select`.
@@ -164,7 +168,9 @@ def schedule(
     """
     if not isinstance(steps, Mapping):
         raise ConfigError(f"steps={short(steps)}: expected a dict of steps, each with its variants")
-    return select_schedule(steps, ScheduleLimits(after, parallel, at_once, aim), caps_of(budget), as_written(budget))
+    kept = [*read_rules(rules), *read_floors(worst_at_least or {}, worst=True)]
+    limits = ScheduleLimits(after, parallel, at_once, aim, kept)
+    return select_schedule(steps, limits, caps_of(budget), as_written(budget))
 
 
 def _chosen(

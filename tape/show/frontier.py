@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -68,8 +69,19 @@ def page(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal], titl
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{_text(title)}</title><style>{_STYLE}</style>\n'
         f"<h1>{_text(title)}</h1>\n{picture(choice, names, caps)}\n{why}\n"
-        f"<table><tr>{head}</tr>{''.join(rows)}</table></html>\n"
+        f"<table><tr>{head}</tr>{''.join(rows)}</table>\n{_proofs(choice)}</html>\n"
     )
+
+
+def _proofs(choice: Choice) -> str:
+    """What proves the choice and the frontier, to download: files for ``python check_proof.py PROBLEM PROOF``."""
+    links = []
+    for proof, of in ((choice.proof, ""), (choice.frontier_proof, "frontier-")):
+        for text, name in ((proof.problem, "problem"), (proof.text, "proof")) if proof is not None else ():
+            data = b64encode(text.encode()).decode()
+            file = f"{of}{name}.json"
+            links.append(f'<a download="{file}" href="data:application/json;base64,{data}">{file}</a>')
+    return f"<p>Proven: {', '.join(links)}</p>" if links else ""
 
 
 def picture(choice: Choice, names: Sequence[str], caps: Mapping[str, Decimal]) -> str:
