@@ -1,10 +1,12 @@
 """``tape plan``: one plan, why, and the frontier in the terminal and on a page."""
 
 import re
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
+from solvers.check_proof import check
 from tape.budget import Resources
 from tape.choice.graph import PlanGraph
 from tests.tape.commandline import Tape
@@ -77,6 +79,14 @@ def test_the_page_holds_what_is_written_as_text(plans: Path, tmp_path: Path, tap
     assert 'class="curve"' in text
     assert "budget $0.05" in text
     assert "With usd at" not in text  # the next plan is the one that is named already
+    assert "Proven" not in page.read_text()
+    written = tape("plan", plans, "--frontier", "usd,value", "--page", page, "--proof", tmp_path / "proof").out
+    assert f"the same of the frontier, to {tmp_path / 'proof' / 'frontier'}" in written
+    for folder, of in ((tmp_path / "proof", ""), (tmp_path / "proof" / "frontier", "frontier-")):
+        text = (folder / "proof.json").read_text()
+        link = f'<a download="{of}proof.json" href="data:application/json;base64,{b64encode(text.encode()).decode()}">'
+        assert link in page.read_text()
+        assert check((folder / "problem.json").read_text(), text).startswith("proven: ")
     tape("plan", plans, "--frontier", "usd,seconds,value", "--page", page)
     assert 'class="curve"' not in page.read_text()
     tape("plan", plans, "--budget", "seconds=1", "--frontier", "usd,value", "--page", page)
