@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from tape.budget import Resources
 from tape.engine.context import RoleContext
@@ -13,6 +12,7 @@ from tape.engine.settings import Execution
 from tape.errors import InvalidOutputError
 from tape.lm.base import Message, Request
 from tape.protocols import Acted, Action, Actor, State
+from tape.protocols.prompt_format import ActPrompts
 
 MAX_RETRIES = 3
 """Most further samples after an action that could not be read."""
@@ -24,21 +24,6 @@ LONGEST_REASON = 400
 
 class GoOnError(InvalidOutputError):
     """What was written was understood, and does nothing yet."""
-
-
-class ActPrompts(Protocol):
-    """What an actor asks of a :class:`~tape.protocols.prompt_format.PromptFormat`."""
-
-    def act_request(
-        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
-    ) -> Request:
-        """Ask for an action."""
-
-    def read_act(self, state: State, text: str) -> tuple[str, Action]:
-        """Read the thought and the action."""
-
-    def unfinished(self, state: State) -> Action | None:
-        """The next action of what was read last."""
 
 
 class LmActor:

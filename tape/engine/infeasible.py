@@ -14,7 +14,7 @@ from typing import Any
 
 import solvers
 from solvers import Cause, Explanation, PathProblem, PathSolution
-from solvers.check_proof import ProofError
+from solvers.proof import solved_and_proven
 from solvers.proof_file import Proof
 from tape.budget import Limit, amount_of, in_units, part_in_units
 from tape.choice.graph import PlanGraph
@@ -154,14 +154,8 @@ def infeasible(episode: Episode, rounds: Sequence[FailedAttempt], counted: str =
 
 def _proven(problem: PathProblem) -> list[Proof]:
     """A proof that nothing fits, which the checker has passed; none where there is none."""
-    solution = solvers.solve(problem, time_limit=MOST_SECONDS_PROOF, proof=True)
-    if solution.proof is None or solution.has_path:
-        return []
-    try:
-        solution.proof.check()
-    except ProofError:
-        return []
-    return [solution.proof]
+    solution, proof = solved_and_proven(problem, MOST_SECONDS_PROOF)
+    return [] if proof is None or solution.has_path else [proof]
 
 
 def known_least(

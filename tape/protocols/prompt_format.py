@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from tape.budget import in_units
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
@@ -309,3 +309,18 @@ def pick(formats: Mapping[str, F], name: str, task: str, hint: str = "") -> F:
     if name not in formats:
         raise UnknownNameError(f"prompt format of {task}", name, formats, hint)
     return formats[name]
+
+
+class ActPrompts(Protocol):
+    """What an actor asks of a :class:`PromptFormat`."""
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """Ask for an action."""
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """Read the thought and the action."""
+
+    def unfinished(self, state: State) -> Action | None:
+        """The next action of what was read last."""

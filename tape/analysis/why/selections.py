@@ -16,7 +16,7 @@ import networkx as nx
 
 import solvers
 from solvers import Explanation, PathProblem
-from solvers.check_proof import ProofError
+from solvers.proof import solved_and_proven
 from tape.choice.graph import PlanGraph
 from tape.choice.graph_problem import PathQuery
 from tape.engine.select import CONFIDENCES
@@ -264,12 +264,8 @@ class Selections:
         """Whether the checker passes a proof that a pick is the best, or without one that no complete path fits."""
         complete = max(number for number, stage in enumerate(self.rule.stages) if not stage.any_end)
         problem = self._base(complete)[0] if pick is None else pick.problem
-        solution = solvers.solve(problem, time_limit=MOST_SECONDS, proof=True)
-        if solution.proof is None or (pick is None) == solution.has_path:
-            return False
-        try:
-            solution.proof.check()
-        except ProofError:
+        solution, proof = solved_and_proven(problem, MOST_SECONDS)
+        if proof is None or (pick is None) == solution.has_path:
             return False
         return pick is None or abs((solution.objective or 0.0) - pick.objective) <= PROVEN * max(
             1.0, abs(pick.objective)
