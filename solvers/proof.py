@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from solvers import compiled
-from solvers.api import solve
 from solvers.check_proof import (
     SCHEMA,
     WORK,
@@ -138,17 +137,6 @@ def with_proof(problem: PathProblem, answer: PathSolution, deadline: SolveDeadli
         return answer.but(proof=_quickly(problem, path, deadline) or _by_file(problem, path, deadline))
     except (NoProofError, ProofError) as error:
         return answer.but(message="; ".join(filter(None, [answer.message, f"no proof: {error}"])))
-
-
-def solved_and_proven(problem: PathProblem, seconds: float) -> tuple[PathSolution, Proof | None]:
-    """The answer within a time limit, and its proof where the checker has passed one."""
-    solution = solve(problem, time_limit=seconds, proof=True)
-    try:
-        if solution.proof is not None:
-            solution.proof.check()
-    except ProofError:
-        return solution, None
-    return solution, solution.proof
 
 
 def _by_file(problem: PathProblem, path: Sequence[int] | None, deadline: SolveDeadline) -> Proof:

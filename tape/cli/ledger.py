@@ -109,11 +109,17 @@ def _parser() -> argparse.ArgumentParser:
     settle.add_argument("id")
     settle.add_argument("amounts", nargs="?", default="", help="what it took (default: nothing)")
     decide = _add_claims(commands)
-    commands.add_parser("check", help="compute every sum again from the holds")
+    _add_checks(commands)
     for item in (cap, add, reset, rule, pause, stop, resume, decide):
         item.add_argument(
             "--who", type=_words, default="", metavar="NAME", help="who makes the change (default: the user)"
         )
+    return parser
+
+
+def _add_checks(commands: Any) -> None:
+    """The commands that look whether all is as it should be."""
+    commands.add_parser("check", help="compute every sum again from the holds")
     export = commands.add_parser("export", help="all holds as JSON lines, the latest first")
     export.add_argument("--chain", action="store_true", help="instead all changes in order, as verify takes them")
     verified = commands.add_parser(
@@ -123,7 +129,6 @@ def _parser() -> argparse.ArgumentParser:
     verified.add_argument(
         "--anchor", action="append", default=[], metavar="ROOT=HASH", help="a hash that was kept: is its line there?"
     )
-    return parser
 
 
 def _add_claims(commands: Any) -> argparse.ArgumentParser:

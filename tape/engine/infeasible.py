@@ -14,8 +14,8 @@ from typing import Any
 
 import solvers
 from solvers import Cause, Explanation, PathProblem, PathSolution
-from solvers.proof import solved_and_proven
 from solvers.proof_file import Proof
+from solvers.proven import solved_and_proven
 from tape.budget import Limit, amount_of, in_units, part_in_units
 from tape.choice.graph import PlanGraph
 from tape.engine.episode import Episode, EpisodeEnded

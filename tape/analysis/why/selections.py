@@ -16,7 +16,7 @@ import networkx as nx
 
 import solvers
 from solvers import Explanation, PathProblem
-from solvers.proof import solved_and_proven
+from solvers.proven import solved_and_proven
 from tape.choice.graph import PlanGraph
 from tape.choice.graph_problem import PathQuery
 from tape.engine.select import CONFIDENCES
