@@ -13,7 +13,6 @@ from experiments.harness.matrix import own_options, plugin_of
 from experiments.harness.places import ROOT
 from experiments.own_tools.calendar import CALENDAR
 from experiments.own_tools.cinema import CINEMA
-from experiments.own_tools.fleet import FLEET
 from experiments.own_tools.library import LIBRARY
 from experiments.own_tools.school import SCHOOL
 from experiments.own_tools.sets import Question, QuestionSet, World, judge
@@ -31,7 +30,7 @@ DECLARED = {"proposer": "declared", "scorer": "declared"}
 DESK = str(ROOT / "experiments" / "desk.json")
 BETWEEN = {"a third": 1 / 3, "two thirds": 2 / 3, "a third beyond": 4 / 3}
 """Further caps, by the share of the way from the tight ones to the loose ones."""
-SETS = (CINEMA, FLEET, LIBRARY, SHOP, SCHOOL, CALENDAR)
+SETS = (CINEMA, LIBRARY, SHOP, SCHOOL, CALENDAR)
 BUDGET = "20 steps"
 """The caps of questions over tools of one's own, beside tokens."""
 DATA = "TAPE_TEST_DATA"
@@ -164,7 +163,7 @@ def musique() -> Sequence[Trial]:
 
 @lru_cache(maxsize=1)
 def own_tools() -> Sequence[Trial]:
-    """Questions over tools as users write them: a cinema, then five earlier sets for development."""
+    """Questions over tools as users write them: a cinema, then four earlier sets for development."""
     caps = {OWN: Budget.read(BUDGET)}
 
     def trial(questions: QuestionSet, question: Question) -> Trial:

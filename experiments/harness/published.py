@@ -55,7 +55,6 @@ KEPT: Mapping[str, str] = {
     "web_qa_measure.json": "our measure beside AssistantBench's scorer on made-up answers; a test scores them again",
     "roles.json": "what models answered in each role, counted; no episodes are played",
     "evidence/gsm_hard_development.json": "a real model on development problems, without parts of the agent, once",
-    "evidence/fleet.json": "a real model on a set that is for development since, once",
     **{f"evidence/{name}.json": "episodes with a real model; `make evidence` replays them" for name in GROUNDS},
     "bfcl_conversations.json": "conversations of BFCL with a real model, one by one, measured once",
     "gsm_hard_json.json": "answers of a real model with plans as JSON, by an earlier version, measured once",

@@ -1,6 +1,6 @@
 """A cinema: films, showings, halls and members behind functions, and messages to members.
 
-It was written before any agent had played it, after traces of the fleet had led to changes.
+It was written before any agent had played it, after traces of an earlier set had led to changes.
 """
 
 from __future__ import annotations
