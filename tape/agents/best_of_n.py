@@ -50,6 +50,8 @@ class BestOfNActor:
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
     ) -> Acted:
         """Write one action; ``Acted.action`` is None if no sample is an action of the environment."""
+        if (due := self._actor.due(state)) is not None:
+            return Acted(due)
         sampled = await self._actor.sample(state, remaining, action, plan, seed, self._samples)
         admissible = self._context.domain.admissible(state)
         written = [(acted.action, acted) for acted in sampled if acted.action is not None]

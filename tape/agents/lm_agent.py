@@ -6,7 +6,7 @@ from tape.agents.base import Agent
 from tape.agents.declared import DeclaredProposer, DeclaredScorer, require_plans_declared
 from tape.agents.lines import free_actor
 from tape.agents.options import DepsT
-from tape.engine.act import MAX_RETRIES
+from tape.engine.act import MAX_RETRIES, MOST_LINES
 from tape.engine.episode import Episode
 from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.sample import LmProposer
@@ -22,9 +22,9 @@ class LmAgent(Agent[DepsT, AnswerT]):
 
     @classmethod
     def most_calls_per_step(cls, config: TapeConfig) -> int:
-        """Requests of one free action: sampled again while it cannot be read."""
+        """Requests of one free action: sampled again while it cannot be read, or only computes."""
         del config
-        return 1 + MAX_RETRIES
+        return 1 + MAX_RETRIES + MOST_LINES
 
     @classmethod
     def most_calls_per_prediction(cls, config: TapeConfig) -> int:

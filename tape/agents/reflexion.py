@@ -17,6 +17,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.protocols import Action, AnswerT, Environment, State
+from tape.protocols.prompt_format import ActPrompts
 from tape.trace import TrialEvent
 
 TRIAL_STEPS, REPEATS = 30, 3
@@ -39,21 +40,31 @@ class RememberingActor(LmActor):
     """
 
     def __init__(self, episode: Episode) -> None:
-        super().__init__(episode.roles, "free", episode.config.temperature, free_prompts(episode))
+        super().__init__(episode.roles, "free", episode.config.temperature, self)
+        self._inner: ActPrompts = free_prompts(episode) or episode.roles.prompt_format
         self._episode = episode
         self.words: list[str] = []
         self.avoided: dict[str, list[Action]] = {}
 
-    def _request(
+    def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
+        """See :class:`~tape.protocols.prompt_format.ActPrompts`."""
         episode, domain = self._episode, self._episode.env.domain
         here = domain.key(episode.state)
         avoided = self.avoided.get(here, [])
         if avoided and domain.choices is not None:
             taken = episode.taken.get(here, []) if episode.config.no_repeat else []
             state = domain.choices.without(state, [*episode.refused, *taken, *avoided])
-        return self._reminded(super()._request(state, remaining, action, plan))
+        return self._reminded(self._inner.act_request(state, remaining, action, plan))
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """See :class:`~tape.protocols.prompt_format.ActPrompts`."""
+        return self._inner.read_act(state, text)
+
+    def unfinished(self, state: State) -> Action | None:
+        """See :class:`~tape.protocols.prompt_format.ActPrompts`."""
+        return self._inner.unfinished(state)
 
     def _reminded(self, request: Request) -> Request:
         """A request with the last reflections before its question; only chats have any."""

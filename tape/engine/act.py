@@ -17,7 +17,7 @@ from tape.protocols.prompt_format import ActPrompts
 MAX_RETRIES = 3
 """Most further samples after an action that could not be read."""
 MOST_LINES = 8
-"""Lines of a program in a row that may compute only."""
+"""Lines of a program that may compute only, between two calls."""
 LONGEST_REASON = 400
 """Characters of why it could not be."""
 
@@ -41,7 +41,8 @@ class LmActor:
     ) -> None:
         self._context, self._execution, self._temperature = context, execution, temperature
         self._prompts = prompts or context.prompt_format
-        self._went_on = False  # what was read last does nothing yet
+        self._went_on = False  # of what was read last something does nothing yet
+        self._lines: tuple[State, int] = None, 0  # lines that only compute, in which state
         self._wrong: tuple[State, str, str] | None = None  # what was written last in which state, and why it is none
 
     async def act(
@@ -54,13 +55,13 @@ class LmActor:
         """
         if action is not None and self._execution == "forced":
             return Acted(action)
-        if self._execution == "free" and (due := self._prompts.unfinished(state)) is not None:
+        if (due := self.due(state)) is not None:
             return Acted(due)
-        for _ in range(MOST_LINES):
-            [acted] = await self.sample(state, remaining, action, plan, seed, 1)
-            if not self._went_on:
-                break
-        return acted
+        return (await self.sample(state, remaining, action, plan, seed, 1))[0]
+
+    def due(self, state: State) -> Action | None:
+        """The next action of what was chosen last, where a text has several."""
+        return self._prompts.unfinished(state) if self._execution == "free" else None
 
     async def sample(
         self,
@@ -71,20 +72,21 @@ class LmActor:
         seed: int,
         count: int,
     ) -> list[Acted]:
-        """Sample ``count`` actions from one request; an unreadable one is counted and has no action."""
+        """Sample actions from one request, again where all only compute; an unreadable one is counted and is None."""
         fixed = action if self._execution == "constrained" else None
-        request = self._request(state, remaining, fixed, plan)
-        request = replace(self._again(state, request), n=count, temperature=self._temperature, seed=seed)
-        [completion] = await self._context.lm.generate([request])
-        return [self._read(state, text, fixed) for text in completion.texts]
-
-    def _request(
-        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
-    ) -> Request:
-        return self._prompts.act_request(state, remaining, action, plan)
+        while True:
+            self._went_on = False
+            request = self._prompts.act_request(state, remaining, fixed, plan)
+            request = replace(self._again(state, request), n=count, temperature=self._temperature, seed=seed)
+            [completion] = await self._context.lm.generate([request])
+            acted = [self._read(state, text, fixed) for text in completion.texts]
+            if not self._went_on or any(item.action is not None for item in acted):
+                return acted
+            self._lines = (state, 1 + (self._lines[1] if self._lines[0] is state else 0))
+            if self._lines[1] >= MOST_LINES:
+                return acted
 
     def _read(self, state: State, text: str, fixed: Action | None) -> Acted:
-        self._went_on = False
         try:
             thought, written = self._prompts.read_act(state, text)
         except GoOnError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Sequence
 from typing import Any
 
 from tape.lm.base import Message
+from tape.plan.program import called
 from tape.plan.prompt import Done, ask_program, why_failed
 from tape.plan.reader import read
 from tape.plan.shown import LONGEST_RESULT, answer_stub, literal
 from tape.plan.unfold import NotMadeError, unfold
-from tape.plan.vocabulary import Vocabulary
+from tape.plan.vocabulary import ANSWER, Vocabulary
 
 RULES = """Solve a task step by step. Each time write a comment that says what to do next, and one line of Python that
 does it: a call, whose result you are then shown. Last write answer(...). No for, if, import. Call only the functions
@@ -54,8 +55,6 @@ UNTYPED = tuple(
 )
 """The same where the answer has no type."""
 
-_LITERAL = re.compile(r"-?[\d.]+|'[^']*'|\"[^\"]*\"")
-
 
 def ask_line(
     task: str, words: Vocabulary, done: Sequence[Done] = (), *, left: str = "", last: str = "",
@@ -68,7 +67,8 @@ def ask_line(
     """
     shown = [Message("system", f"{RULES}\n\n{instructions}" if instructions else RULES)]
     for question, program in examples or (EXAMPLES if words.answer else UNTYPED):
-        shown += [Message("user", question), *_in_turns(program, NEXT.format(question.rpartition("End with ")[2]))]
+        asked = question.partition("End with ")[2] or answer_stub(words)
+        shown += [Message("user", question), *_in_turns(program, NEXT.format(asked))]
     shown += ask_program(task, words, earlier=earlier, first=first)[-1:]
     following = NEXT.format(answer_stub(words))
     for step in done:
@@ -79,19 +79,19 @@ def ask_line(
 
 def _in_turns(program: str, following: str) -> list[Message]:
     """An example line by line, with what each line comes to: as it is written there, else as it can be computed."""
-    turn, turns = list[str](), list[Message]()
+    turns, lines, begun = list[Message](), program.split("\n"), 0
     values = unfold(read(program, Vocabulary.of()), Vocabulary.of(), _unknown).names
-    for text in program.split("\n"):
-        line, _, came = text.partition(CAME)
-        turn.append(line)
-        target, _, value = line.partition(" = ")
-        if line.startswith("#") or _LITERAL.fullmatch(value):
-            continue
-        turns.append(Message("assistant", "\n".join(turn)))
-        if not line.startswith("answer("):
-            came = came or (literal(values[target]) if target in values else "...")
-            turns.append(Message("user", _named(target if value else "", came) + following))
-        turn = []
+    for node in ast.parse(program).body:
+        name = node.targets[0].id if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else ""
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            continue  # a literal goes with the line after it
+        end = node.end_lineno or len(lines)
+        text, _, came = "\n".join(lines[begun:end]).partition(CAME)
+        turns.append(Message("assistant", text))
+        if not (isinstance(node, ast.Expr) and called(node.value) == ANSWER):
+            came = came or (literal(values[name]) if name in values else "...")
+            turns.append(Message("user", _named(name, came) + following))
+        begun = end
     return turns
 
 

@@ -49,8 +49,10 @@ class Programs(Part):
         """Why the last action did nothing."""
 
     @abstractmethod
-    def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
-        """A call by every variant of its kind, the cheapest first.
+    def options(
+        self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = (), *, each: bool = False
+    ) -> Sequence[Option]:
+        """A call by every variant of its kind, the cheapest first; with ``each`` the one variant that is named.
 
         Arguments are values, or what they are as long as results are open; an action may name one of the results.
 

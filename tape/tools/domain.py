@@ -231,10 +231,6 @@ class ToolDomain(Domain, Outcomes, Programs):
             self._words[key] = vocabulary(self.toolbox, self.answer, key[0], each=each)
         return self._words[key]
 
-    def _named(self, name: str) -> tuple[str, str | None]:
-        """Kind and variant of a name; the variant is None where all may be meant."""
-        return self._kinds.get(name) or self._variants.get(name, (name, None))
-
     def made(self, state: State, *, each: bool = False) -> Sequence[MadeCall]:
         """See :meth:`tape.protocols.programs.Programs.made`."""
         here = as_state(state)
@@ -269,9 +265,11 @@ class ToolDomain(Domain, Outcomes, Programs):
         name = self._names.get((call.kind, call.variant if each else None), call.kind)
         return MadeCall(name, arguments, changes=changes, **came)
 
-    def options(self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = ()) -> Sequence[Option]:
+    def options(
+        self, name: str, arguments: Mapping[str, Any], results: Sequence[Any] = (), *, each: bool = False
+    ) -> Sequence[Option]:
         """See :meth:`tape.protocols.programs.Programs.options`."""
-        kind, variant = self._named(name)
+        kind, variant = (self._variants if each else self._kinds).get(name, (name, None))
         args = tuple(
             (key, value.text if isinstance(value, Open) else given(value, results)) for key, value in arguments.items()
         )
@@ -296,7 +294,7 @@ class ToolDomain(Domain, Outcomes, Programs):
         )
 
     def _tool(self, name: str) -> Tool:
-        return self.toolbox.of_kind(self._named(name)[0])[0]
+        return self.toolbox.of_kind(self._kinds[name][0])[0]
 
 
 def picture(state: ToolState) -> str:

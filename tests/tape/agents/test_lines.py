@@ -67,7 +67,7 @@ def test_lines_that_only_compute_are_no_failures() -> None:
     assert (played(again, shop).end_state, len(again.asked)) == ("invalid_output", 5)
     assert again.shown(2)[-1] == "this line was just run; write the next one. Again."
     endless = Writes(*(f"n = {number} + 1" for number in range(99)))
-    assert (played(endless, shop).malformed, len(endless.asked)) == (0, 32)
+    assert (played(endless, shop).malformed, len(endless.asked)) == (0, 11)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +161,105 @@ def test_all_agents_that_choose_freely_go_on_from_their_lines(agent: Any) -> Non
     writes = Writes("row = find(name='Ann')", "answer(row['n'])")
     assert played(writes, shop, agent).answer == 3
     assert "row = find(name='Ann')" in writes.shown(len(writes.asked) - 1)
+
+
+def sent_after(shop: Shop, *lines: str, agent: Callable[..., Agent] = ReactAgent, **given: Any) -> tuple[Writes, Any]:
+    """The requests of an agent, and its result."""
+    writes = Writes(*lines)
+    return writes, played(writes, shop, agent, **given)
+
+
+def test_a_later_call_of_a_line_that_is_refused_is_not_made_again_and_again() -> None:
+    writes, result = sent_after(Shop(), "mail(to=find(name='Ann')['n'], text='Hi')", "answer(1)")
+    assert (result.answer, result.lm_calls, result.steps) == (1, {"act": 2}, 3)
+    assert writes.shown(1)[0] == 'r1 = find(name="Ann")'
+    assert writes.shown(1)[2] == "mail(to=find(name='Ann')['n'], text='Hi')"
+    assert writes.shown(1)[3].startswith("Why: ")
+
+
+def test_what_a_line_had_done_before_it_failed_is_shown() -> None:
+    shop = Shop()
+    writes, result = sent_after(shop, "x = [mail('ann@shop', 'Hi'), find('Bob')]", "answer(r1)")
+    assert (result.answer, shop.sent) == ("sent", [("ann@shop", "Hi")])
+    made, came, line, why = writes.shown(1)
+    assert (made, came.partition("\n")[0]) == ('r1 = mail(to="ann@shop", text="Hi")', 'r1 = "sent"')
+    assert line.startswith("x = [mail(")
+    assert why.startswith("Why: there is no Bob")
+
+
+def test_best_of_n_follows_a_line_and_knows_the_one_that_was_chosen() -> None:
+    shop = Shop()
+    line = "x = [mail(to='ann@shop', text='Hi'), mail(to='bob@shop', text='Hi')]"
+    writes, result = sent_after(shop, line, "answer(len(x))", agent=BestOfNReactAgent, num_plans=1)
+    assert (result.answer, shop.sent) == (2, [("ann@shop", "Hi"), ("bob@shop", "Hi")])
+    assert writes.shown(1)[0] == line
+    lines = iter(["row = find(name='Ann')", "mail(to=row['address'], text='a')", "n = 1", "mail(to='b@shop', text='b')",
+                  "mail(to='b@shop', text='b')"])  # fmt: skip
+    shop = Shop()
+    model = ScriptedLM(lambda request, sample: next(lines, "answer(n)") if request.role == "act" else "right")
+    env = ToolEnvironment("Thank Ann.", shop.tools(), budget="$1, 3 steps")
+    result = BestOfNReactAgent(model, num_plans=1).run(env)
+    assert len(shop.sent) == 2
+
+
+class Account:
+    """A balance that changes."""
+
+    def __init__(self) -> None:
+        self.amount = 0
+
+    def tools(self) -> list[Tool]:
+        @tool(pure=True)
+        def balance() -> int:
+            """Read the balance."""
+            return self.amount
+
+        @tool
+        def deposit(n: int) -> int:
+            """Add to it."""
+            self.amount += n
+            return n
+
+        return [balance, deposit]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("answer([balance(), deposit(n=5), balance()])", [0, 5, 5]),
+        ("answer([balance(), balance(), deposit(n=5)])", [0, 0, 5]),
+    ],
+)
+def test_what_a_line_has_changed_is_read_anew(line: str, answer: list[int]) -> None:
+    result = ReactAgent(Writes(line).model).run(ToolEnvironment("2 * 3", Account().tools(), budget="9 steps"))
+    assert result.answer == answer
+
+
+def test_a_variant_goes_by_its_own_name_where_another_kind_is_called_so() -> None:
+    def rate(kind: str, variant: str) -> Tool:
+        @tool(kind=kind, variant=variant, pure=True)
+        def tell(x: int) -> str:
+            """Tell."""
+            return f"{kind} {variant} {x}"
+
+        return tell
+
+    tools = [rate("rate", "cached"), rate("rate", "live"), rate("rate_live", "a"), rate("rate_live", "b")]
+    result = ReactAgent(Writes("answer(rate_live(x=1))").model).run(ToolEnvironment("2 * 3", tools, budget="9 steps"))
+    assert result.answer == "rate live 1"
+
+
+def test_examples_of_the_user_are_shown_line_by_line_with_what_can_be_computed() -> None:
+    writes = Writes("answer(3)")
+    program = "# Look.\nrow = find(\n    name='Bob',\n)\nfee = 2\ntotal = fee * 3\nanswer(total)"
+    agent = ReactAgent(writes.model, tools=Shop().tools(), answer=int, examples=[("What does Bob pay?", program)])
+    agent.run("Thank Ann.", budget="9 steps")
+    texts = [getattr(message, "content", "") for message in writes.asked[0].prompt][1:-1]
+    assert texts == [
+        "Task: What does Bob pay?",
+        "# Look.\nrow = find(\n    name='Bob',\n)",
+        "row = ...\nNext line, or answer(value: Any)",
+        "fee = 2\ntotal = fee * 3",
+        "total = 6\nNext line, or answer(value: Any)",
+        "answer(total)",
+    ]
