@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,6 +89,7 @@ def parsed(text: str) -> Any:
 
 def path_problem(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
     """A problem of schema `tape.path_problem/1`."""
+    need(asked.keys() <= {"budgets", "layers"}, "a path problem is asked for budgets and layers alone")
     need(data["schema"] == "tape.path_problem/1" and not data.get("risk"), "no path problem without a risk")
     names, stays = data["resources"], data.get("objective", "stay") == "stay"
     rewards = [decimal(reward) for reward in data["rewards"]]
@@ -104,6 +105,9 @@ def path_problem(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
 
 def plan_graph(data: Any, asked: Any, meter: WorkLeft) -> PathGraph:
     """A plan graph, as `tape solve` takes it: each reward counts once a visit."""
+    known = {"budgets", "start", "goals", "horizon", "discount", "layers"}
+    need(asked.keys() <= known, "a plan graph is asked for what is not known here")
+    need("goals" not in asked or (type(asked["goals"]) is list and asked["goals"]), "goals are a list")
     nodes, start, names = {node["id"]: node for node in data["nodes"]}, asked["start"], sorted(asked["budgets"])
     index = {name: number for number, name in enumerate(nodes)}
     links = [link for link in data["links"] if not link.get("refuted")]
@@ -132,7 +136,8 @@ def or_library(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
     need(min(n, m, k) >= 0 and len(numbers) == at + m * width, "numbers are missing")
     visits = [numbers[place : place + k] for place in range(at - n * k, at, k)] if k else [[]] * n
     rows = [numbers[place : place + width] for place in range(at, len(numbers), width)]
-    upper = [asked["budgets"].get(f"r{i}", numbers[3 + k + i]) for i in range(k)]
+    need(asked.keys() == {"budgets"} and asked["budgets"].keys() <= {f"r{i}" for i in range(k)}, "no such budget")
+    upper = [whole(asked["budgets"].get(f"r{i}", numbers[3 + k + i])) for i in range(k)]
     limits = [(numbers[3 + i] - visits[0][i], upper[i] - visits[0][i]) for i in range(k)]
     uses = [[a + b for a, b in zip(row[3:], visits[row[1] - 1], strict=True)] for row in rows]
     moves, costs = [(row[0] - 1, row[1] - 1) for row in rows], [Fraction(-row[2]) for row in rows]
@@ -144,15 +149,17 @@ def problem_of(given: tuple[Any, ...], asked: Any, meter: WorkLeft) -> PathGraph
     """A problem in whole numbers; last in `given`: the horizon, the discount, and whether a path stays at its end."""
     n, edges, gains, uses, limits, start, ends, (horizon, discount, stays) = given
     need(horizon is None or whole(horizon, 1), "no horizon")
+    meter.spend(whole(n, 0) + len(edges) * (1 + len(limits)))
     edges = [(whole(tail, 0, n - 1), whole(head, 0, n - 1)) for tail, head in edges]
     uses = [tuple(whole(amount, 0) for amount in row) for row in uses]
     need(len(gains) == len(edges) == len(uses) and all(len(row) == len(limits) for row in uses), "rows are missing")
     layers = 0 if asked.get("layers") is not True else whole(horizon, 1, 10_000)
     need(0 < discount <= 1 and (layers or (discount == 1 and not stays)), "this needs layers")
     if layers:  # everything once for each number of moves; an end adds what staying there earns
-        meter.spend(layers * (len(edges) + n))
+        digits = 1 if discount == 1 else layers * discount.denominator.bit_length()
+        meter.spend(layers * (len(edges) + n) * (1 + digits // 64) + layers * digits)
         weights = [discount**move for move in range(layers)]
-        after = [sum(weights[move:], Fraction(0)) for move in range(layers + 1)]
+        after = [*accumulate(reversed(weights), initial=Fraction(0))][::-1]
         gains = [gain * weight for weight in weights for gain in gains]
         edges = [(tail + n * move, head + n * move + n) for move in range(layers) for tail, head in edges]
         uses = uses * layers
@@ -166,6 +173,7 @@ def problem_of(given: tuple[Any, ...], asked: Any, meter: WorkLeft) -> PathGraph
 
 def farthest(problem: PathGraph, row: Sequence[int], meter: WorkLeft) -> list[int | None]:
     """The most that a row gives from each node to an end; None where no end can be reached."""
+    meter.spend(len(problem.edges) * len(row))
     best: list[int | None] = [None] * problem.n
     for end, more in problem.ends.items():
         best[end] = row[0] * more
@@ -218,7 +226,9 @@ def covered(
     for edge in reversed(range(len(problem.edges))):
         leaving[problem.edges[edge][0]].append(edge)
     stack, seen = [Prefix(problem.start, 0, (0,) * len(problem.lower))], list[Prefix]()
+    each = 1 + len(problem.lower)
     for place, code in enumerate(tree, 1):
+        meter.spend(each)
         need(0 < len(stack) <= len(tree) - len(seen), "the tree has too many beginnings, or too few")
         prefix = stack.pop()
         seen.append(prefix)
@@ -232,7 +242,7 @@ def covered(
             need(
                 worth is None or (best is not None and worth <= best), f"beginning {place} of the tree is a better path"
             )
-            meter.spend(len(leaving[prefix.node]))
+            meter.spend(len(leaving[prefix.node]) * each)
             for edge in leaving[prefix.node]:
                 longer = along(problem, prefix, edge)
                 if all(map(int.__le__, longer.use, problem.upper)):
@@ -240,6 +250,7 @@ def covered(
     need(not stack, "the tree leaves out beginnings")
     for prefix, code in zip(seen, tree, strict=True):
         if code < 0:
+            meter.spend(each)
             need(
                 tree[-code - 1] == 0 and no_better(problem, prefix, seen[-code - 1]), "a beginning is better than said"
             )
@@ -252,8 +263,9 @@ def no_better(problem: PathGraph, prefix: Prefix, other: Prefix) -> bool:
     return prefix.node == other.node and prefix.value <= other.value and use
 
 
-def walked(problem: PathGraph, path: Sequence[int]) -> Prefix:
+def walked(problem: PathGraph, path: Sequence[int], meter: WorkLeft) -> Prefix:
     """What the path of a proof is worth and uses, by the file's edges."""
+    meter.spend(len(path) * (1 + len(problem.lower)))
     count, at = len(problem.edges) // (problem.layers or 1), Prefix(problem.start, 0, (0,) * len(problem.lower))
     need(problem.horizon is None or len(path) <= problem.horizon, "the path is longer than the horizon")
     for move, edge in enumerate(path):
@@ -263,11 +275,6 @@ def walked(problem: PathGraph, path: Sequence[int]) -> Prefix:
     worth = final(problem, at)
     need(worth is not None, "the path breaks a limit, or ends where none may end")
     return at._replace(value=whole(worth))
-
-
-def claimed(problem: PathGraph, path: Sequence[int]) -> int:
-    """What the path of a proof is worth."""
-    return walked(problem, path).value
 
 
 def valued(problem: PathGraph, criteria: Sequence[str]) -> PathGraph:
@@ -295,10 +302,13 @@ def whole_frontier(problem: PathGraph, proof: Any, names: Sequence[str], meter: 
 
     And that none of the points is as good as another in all criteria.
     """
-    problem, axes = valued(problem, proof["criteria"]), [names.index(n) for n in proof["criteria"] if n != "objective"]
-    points, boxes = [walked(problem, path) for path in proof["points"]], []
+    criteria = proof["criteria"]
+    need(type(criteria) is list and set(criteria) <= {*names, "objective"}, "criteria are a list of names")
+    need(len(set(criteria)) == len(criteria), "a criterion is named twice")
+    problem, axes = valued(problem, criteria), [names.index(name) for name in criteria if name != "objective"]
+    points, boxes = [walked(problem, path, meter) for path in proof["points"]], []
+    meter.spend(len(points) * (1 + len(points)) * (1 + len(axes)))
     used = [[point.use[axis] for axis in axes] for point in points]
-    meter.spend(len(points) ** 2)
     for place, own in enumerate(used):
         others = [n for n in range(len(used)) if n != place and within(used[n], own)]
         need(all(points[n].value < points[place].value for n in others), f"point {place} is no better than another")
@@ -310,11 +320,11 @@ def whole_frontier(problem: PathGraph, proof: Any, names: Sequence[str], meter: 
         covered(problem._replace(upper=upper), box["rows"], box["tree"], best, meter)
         boxes.append(([upper[axis] for axis in axes], best))
     for corner in corners(points, axes, problem.upper):
-        meter.spend(len(points) + len(boxes))
+        meter.spend((1 + len(points) + len(boxes)) * (1 + len(axes)))
         worth = max((p.value for p in points if within([p.use[a] for a in axes], corner)), default=None)
         known = (best is None or (worth is not None and best <= worth) for caps, best in boxes if within(corner, caps))
         need(min(corner) < 0 or any(known), f"a path may be missing that keeps {corner}")
-    return f"a frontier of {len(points)} paths in {' and '.join(proof['criteria'])}"
+    return f"a frontier of {len(points)} paths in {' and '.join(criteria)}"
 
 
 def problem_in(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
@@ -323,6 +333,12 @@ def problem_in(text: str, asked: Any, meter: WorkLeft) -> PathGraph:
         return or_library(text, asked, meter)
     data = parsed(text)
     return (plan_graph if data.get("kind") == "plan_graph" else path_problem)(data, asked, meter)
+
+
+def shown(value: Any) -> str:
+    """What was asked, on one line; texts are quoted where they could be taken for something else."""
+    plain = isinstance(value, int | Fraction) or (isinstance(value, str) and re.fullmatch(r"[\w.-]+", value))
+    return str(value) if plain else json.dumps(value)
 
 
 def check(problem_text: str, proof_text: str) -> str:
@@ -339,17 +355,22 @@ def check(problem_text: str, proof_text: str) -> str:
         need(claim in ("best", "nothing fits", "frontier"), "no proof that is known here")
         problem = problem_in(problem_text, asked, meter)
         if claim == "frontier":
-            claim = whole_frontier(problem, proof, json.loads(problem_text)["resources"], meter)
+            data = json.loads(problem_text)
+            need(data.get("schema") == "tape.path_problem/1", "a frontier is of a path problem")
+            claim = whole_frontier(problem, proof, data["resources"], meter)
         else:
-            best = claimed(problem, proof["path"]) if claim == "best" else None
+            best = walked(problem, proof["path"], meter).value if claim == "best" else None
             covered(problem, proof["rows"], proof["tree"], best, meter)
             claim = claim if best is None else f"best, worth {Fraction(best, problem.unit)}"
+        need(not any(re.search(r"[\x00-\x1f,;()]", name) for name in asked["budgets"]), "a name cannot be shown")
         caps = ", ".join(f"{name} {cap}" for name, cap in asked["budgets"].items())
         caps = caps or ("none" if "start" in asked else "as in the file")
-        more = "".join(f"; {name} {asked[name]}" for name in ("start", "goals", "horizon", "discount") if name in asked)
+        more = "".join(
+            f"; {name} {shown(asked[name])}" for name in ("start", "goals", "horizon", "discount") if name in asked
+        )
     except ProofError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, ArithmeticError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, ArithmeticError, MemoryError) as error:
         raise ProofError(f"malformed: {type(error).__name__}: {str(error)[:80]}") from None
     return f"proven: {claim} (budgets: {caps}{more})"
 

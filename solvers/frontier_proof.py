@@ -48,8 +48,9 @@ def prove_frontier(problem: PathProblem, frontier: Frontier, deadline: SolveDead
         asked["layers"] = True
     size = SIZE * len(text)
     try:
-        graph = valued(problem_in(text, asked, WorkLeft(WORK * size)), criteria)
-        points = [walked(graph, solution.edges) for solution in frontier]
+        meter = WorkLeft(WORK * size)
+        graph = valued(problem_in(text, asked, meter), criteria)
+        points = [walked(graph, solution.edges, meter) for solution in frontier]
     except ProofError as error:
         raise NoProofError(str(error)) from None
     axes = [problem.resources.index(name) for name in criteria if name != OBJECTIVE]

@@ -18,9 +18,9 @@ from solvers.check_proof import (
     PathGraph,
     ProofError,
     WorkLeft,
-    claimed,
     parsed,
     problem_in,
+    walked,
 )
 from solvers.deadline import NEVER, SolveDeadline
 from solvers.errors import LateError, SolverError
@@ -100,7 +100,7 @@ def _of_graph(
     graph: PathGraph, of: str | PathProblem, asked: Mapping[str, Any], path: Sequence[int] | None, size: int,
     deadline: SolveDeadline,
 ) -> Proof:  # fmt: skip
-    rows, tree = bounded(graph, None if path is None else claimed(graph, path), size, deadline)
+    rows, tree = bounded(graph, None if path is None else walked(graph, path, WorkLeft(size)).value, size, deadline)
     data: dict[str, Any] = {"schema": SCHEMA, "claim": "nothing fits" if path is None else "best", "asked": dict(asked)}
     data |= {"path": list(path)} if path is not None else {}
     return Proof(of, data | {"rows": rows, "tree": tree})

@@ -6,6 +6,7 @@ import argparse
 import getpass
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -312,7 +313,7 @@ def _changes(source: str) -> Sequence[str]:
     address = read_address(source) if is_address(source) else None
     if address is None or address.path is not None:
         path = Path(source) if address is None or address.path is None else address.path
-        return read_text(path).splitlines()
+        return [line for line in read_text(path).split("\n") if line]
     if not address.conninfo:
         raise ConfigError("a ledger in memory has no lines")
     from tape.budget.stores.postgres import PostgresStore
@@ -330,7 +331,10 @@ def _verify(source: str, anchors: Sequence[str]) -> int:
 
     if not source:
         raise ConfigError(f"which ledger? name it, or a file of its changes, or set {ADDRESS}")
-    result = verify(_changes(source), dict(anchor.rpartition("=")[::2] for anchor in anchors))
+    kept = [(root, last) for root, _, last in (anchor.rpartition("=") for anchor in anchors)]
+    if wrong := [last for _, last in kept if not re.fullmatch("[0-9a-f]{64}", last)]:
+        raise ConfigError(f"--anchor {wrong[0]!r}: an anchor is ROOT=HASH, as verify prints it")
+    result = verify(_changes(source), kept)
     for line in result.wrong:
         print(line, file=sys.stderr)
     for line in result.debts:
@@ -351,7 +355,8 @@ def _verify(source: str, anchors: Sequence[str]) -> int:
 
 def _export(store: LedgerStore, args: argparse.Namespace) -> int:
     if args.chain:
-        print(*_changes(args.url or os.environ.get(ADDRESS, "")), sep="\n")
+        for line in _changes(args.url or os.environ.get(ADDRESS, "")):
+            print(line)
         return 0
     for record in store.history("", 10**9):
         written = {**record._asdict(), "begun": record.begun.isoformat(), "expires": record.expires.isoformat()}

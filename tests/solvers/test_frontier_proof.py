@@ -77,13 +77,37 @@ def test_whole_frontiers_are_proven_and_no_other(seeds: range) -> None:
     assert sum(map(trial, seeds)) > 0.25 * len(seeds)
 
 
+CHAIN = PathProblem(
+    3, [(0, 1), (1, 2), (0, 2)], rewards=[0, 2, 1], costs=[[4], [2], [1]], budgets=[9], start=0, terminals=[2],
+    objective="visit",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"criteria": ["r0", "r0", "objective"]}, "a criterion is named twice"),
+        ({"criteria": ["r1", "objective"]}, "criteria are a list of names"),
+        ({"criteria": "objective"}, "criteria are a list of names"),
+        ({"criteria": ["objective"]}, "is no better than another"),
+        ({"points": [[2], [0, 1], [2]]}, "is no better than another"),
+        ({"points": [[0], [0, 1]]}, "ends where none may end"),
+        ({"boxes": []}, "a path may be missing"),
+        ({"asked": {"budgets": {}, "start": 1}}, "asked for budgets and layers alone"),
+    ],
+)
+def test_what_a_frontier_lacks_is_said(change: dict[str, Any], why: str) -> None:
+    proof = prove_frontier(CHAIN, frontier(CHAIN, ("r0", "objective")))
+    with pytest.raises(ProofError, match=why):
+        check(proof.problem, json.dumps({**proof.data, **change}))
+    graph = json.dumps({**json.loads(proof.problem), "kind": "plan_graph", "schema": "x", "nodes": [], "links": []})
+    with pytest.raises(ProofError):
+        check(graph, json.dumps(proof.data))
+
+
 def test_a_frontier_that_lacks_a_path_or_was_cut_short_has_no_proof() -> None:
-    problem = PathProblem(
-        3, [(0, 1), (1, 2), (0, 2)], rewards=[0, 2, 1], costs=[[4], [2], [1]], budgets=[9], start=0, terminals=[2],
-        objective="visit",
-    )  # fmt: skip
-    whole = frontier(problem, ("r0", "objective"))
+    whole = frontier(CHAIN, ("r0", "objective"))
     with pytest.raises(NoProofError, match="there is a better path"):
-        prove_frontier(problem, replace(whole, solutions=whole.solutions[:1]))
+        prove_frontier(CHAIN, replace(whole, solutions=whole.solutions[:1]))
     with pytest.raises(NoProofError, match="cut short"):
-        prove_frontier(problem, frontier(problem, ("r0", "objective"), most=1))
+        prove_frontier(CHAIN, frontier(CHAIN, ("r0", "objective"), most=1))

@@ -26,6 +26,8 @@ from tape.reading import parse_json
 SCHEMA = 1
 _TIMES = ("at", "expires", "until")
 _HEAD = {"schema": SCHEMA, "what": "ledger"}
+HEADS = (_HEAD, _HEAD | {"chain": True})
+"""First lines; with ``chain`` each line after it is linked."""
 _MALFORMED = (DataError, LedgerError, ValueError, KeyError, TypeError, AttributeError, OverflowError, AssertionError)
 
 
@@ -89,7 +91,7 @@ class FileStore(BookStore):
         try:
             record = parse_json(line, "line")
             if self._file.count == 0:
-                if record not in (_HEAD, _HEAD | {"chain": True}):
+                if record not in HEADS:
                     raise ValueError(f"not a ledger of schema {SCHEMA}")
                 self._last = "" if "chain" in record else None
                 return

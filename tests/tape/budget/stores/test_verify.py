@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tape.budget import Cap, HoldRequest, LedgerError
+from tape.budget.stores.chain import unlinked
 from tape.budget.stores.file import FileStore
 from tape.budget.verify import verify
 from tests.tape.budget.stores.lockstep import BEGIN, Steps, answer
@@ -69,7 +70,7 @@ def test_any_change_of_linked_lines_is_found(count: int, tmp_path: Path) -> None
 
 def test_missing_last_lines_show_beside_an_anchor_alone(tmp_path: Path) -> None:
     lines = schedule(tmp_path / "budget.ledger", 5, 40)
-    anchors = verify(lines).ends
+    anchors = [*verify(lines).ends.items()]
     assert verify(lines, anchors).wrong == []
     assert verify(lines[:-1]).wrong == []
     [wrong] = verify(lines[:-1], anchors).wrong
@@ -80,6 +81,7 @@ AT = "2026-01-01T00:00:00+00:00"
 LATER = "2026-01-01T01:00:00+00:00"
 HOLD = {"do": "hold", "at": AT, "id": "b", "scope": "org/team", "labels": {}, "name": "a call", "worst": {"usd": 95},
         "expires": LATER, "free": False, "part": ""}  # fmt: skip
+CAP = {"do": "cap", "at": AT, "account": "org", "resource": "usd", "period": "total", "who": "anna", "why": ""}
 END = {"do": "end", "at": AT, "id": "a", "state": "settled", "spent": {"usd": 10}}
 
 
@@ -94,6 +96,15 @@ END = {"do": "end", "at": AT, "id": "a", "state": "settled", "spent": {"usd": 10
         ([{**END, "at": "yesterday"}], "line 4: "),
         ([{"do": "fly", "at": AT}], "there is no record 'fly'"),
         ([{**HOLD, "worst": {"usd": None}}], "it did not fit"),
+        ([{**HOLD, "what": "ledger"}], "line 4: no line of a ledger (it is a head, or names no root)"),
+        ([{**HOLD, "root": "ghost"}], "line 4: no line of a ledger (it is a head, or names no root)"),
+        ([{"do": "grow", "at": AT, "id": "a", "worst": {"usd": 10, "steps": -5}}], "-5"),
+        ([{"do": "grow", "at": AT, "id": "a", "worst": {"usd": None}}], "it only grows"),
+        ([END, {**END, "do": "final", "at": LATER, "provisional": True}], "ends twice"),
+        ([END, {**END, "do": "book", "provisional": True, "spent": {}}], "ends twice"),
+        ([{**END, "do": "final", "provisional": False}], "has not ended"),
+        ([END, {"do": "finish", "at": AT, "effect": "k", "provisional": True}], "does not end again"),
+        ([{**CAP, "amount": 5}], "a cap of $0.000005 on org per total is below"),
     ],
 )
 def test_what_could_not_be_decided_is_named(records: list[dict[str, object]], why: str, tmp_path: Path) -> None:
@@ -115,6 +126,33 @@ def test_what_was_spent_above_a_cap_is_a_debt_with_its_cause(tmp_path: Path) -> 
     store.close()
     [debt] = verify(path.read_text().splitlines()).debts
     assert debt.startswith("org usd total: $0.00002 by the hold a (search), which took more")
+
+
+def test_an_export_is_of_the_roots_that_it_names() -> None:
+    lines = [{**CAP, "amount": 100, "root": "org"}, {**HOLD, "root": "org"}]
+    assert verify(map(json.dumps, lines)).wrong == []
+    [wrong] = verify(map(json.dumps, [lines[0], {**HOLD, "root": "ghost"}])).wrong
+    assert "line 2 of ghost: it is of 'org/team', which has lines of its own" in wrong
+    [wrong] = verify(map(json.dumps, [*lines, {**HOLD, "scope": "ghost", "root": "ghost"}])).wrong
+    assert "the hold 'b' is of org already" in wrong
+    [wrong] = verify(map(json.dumps, [CAP])).wrong
+    assert "line 1: no line of a ledger" in wrong
+
+
+def test_a_part_ends_with_what_was_spent_in_it() -> None:
+    part = {**HOLD, "id": "p", "scope": "org", "worst": {"usd": 50}, "part": "org/part:p"}
+    within = {**HOLD, "scope": "org/part:p", "worst": {"usd": 50}}
+    spent = [{**END, "id": "b", "spent": {"usd": 50}}, {**END, "id": "p", "spent": {"usd": 10}}]
+    lines = [{**CAP, "amount": 100}, part, within, *spent]
+    [wrong] = verify(json.dumps({**line, "root": "org"}) for line in lines).wrong
+    assert "the part org/part:p ends with less usd than was spent in it" in wrong
+
+
+def test_every_line_of_a_chain_is_linked(tmp_path: Path) -> None:
+    lines = schedule(tmp_path / "budget.ledger", 6, 20)
+    bare = [lines[0], *(unlinked(line)[0] for line in lines[1:])]
+    assert "its hash is not that" in verify(bare).wrong[0]
+    assert "its hash is not that" in verify([*lines, unlinked(lines[1])[0]]).wrong[0]
 
 
 def test_lines_that_were_changed_are_not_read_by_a_store(tmp_path: Path) -> None:
