@@ -73,10 +73,10 @@ def test_the_bounds_on_lm_calls_by_hand() -> None:
         return agent.most_lm_calls(config, 3, 5)
 
     assert most("open_loop") == 1
-    assert most("react") == 3 * 4
-    assert most("plan_and_act") == 1 + 3 * 4
-    assert most("best_of_n_react") == 3 * (4 + 2 + 2)
-    assert most("plan_and_act_replan") == 2 * (1 + 5) + 3 * 4
+    assert most("react") == 3 * 12
+    assert most("plan_and_act") == 1 + 3 * 12
+    assert most("best_of_n_react") == 3 * (12 + 2 + 2)
+    assert most("plan_and_act_replan") == 2 * (1 + 5) + 3 * 12
     states = 2 * 2 * 5
     assert most("tape") == 2 + states + (states + 3 + 1) + (3 + 3)
     assert most("tape", config.model_copy(update={"execution": "forced"})) == 2 + states + states + 4

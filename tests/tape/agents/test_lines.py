@@ -249,7 +249,7 @@ def test_a_variant_goes_by_its_own_name_where_another_kind_is_called_so() -> Non
     assert result.answer == "rate live 1"
 
 
-def test_examples_of_the_user_are_shown_line_by_line_with_what_can_be_computed() -> None:
+def test_examples_of_the_user_are_shown_line_by_line() -> None:
     writes = Writes("answer(3)")
     program = "# Look.\nrow = find(\n    name='Bob',\n)\nfee = 2\ntotal = fee * 3\nanswer(total)"
     agent = ReactAgent(writes.model, tools=Shop().tools(), answer=int, examples=[("What does Bob pay?", program)])
@@ -260,6 +260,6 @@ def test_examples_of_the_user_are_shown_line_by_line_with_what_can_be_computed()
         "# Look.\nrow = find(\n    name='Bob',\n)",
         "row = ...\nNext line, or answer(value: Any)",
         "fee = 2\ntotal = fee * 3",
-        "total = 6\nNext line, or answer(value: Any)",
+        "total = ...\nNext line, or answer(value: Any)",
         "answer(total)",
     ]
