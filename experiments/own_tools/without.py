@@ -102,7 +102,7 @@ def _first_counts(self: Agreement) -> dict[str, float]:
 PARTS: Mapping[str, Callable[[], Any]] = {
     "grammar": lambda: mock.patch("tape.tools.prompts.programs.Grammar", return_value=None),
     "values": lambda: mock.patch.object(Agreement, "classes", _classes_as_written),
-    "hints": lambda: mock.patch("tape.plan.prompt._failed", _bare),
+    "hints": lambda: mock.patch("tape.plan.prompt.why_failed", _bare),
     "continuation": lambda: mock.patch.object(ProgramRequest, "carried", _only_failures),
     "folding": lambda: mock.patch.object(ProgramGraphs, "fold", _apart),
     "agreement": lambda: mock.patch.object(Agreement, "shares", _first_counts),
