@@ -40,6 +40,8 @@ KEPT: Mapping[str, str] = {
     "bench_rcsp.json": "times of shortest paths, instance by instance, measured once",
     "bench_core.json": "times of the search before and after its parts became one, instance by instance, measured once",
     "bench_ledger.json": "a shared ledger at its cap, with simulated time, and its speed, measured once; no episodes",
+    "bench_ledger_links.json": "a ledger with and without linked lines, by turns, measured once; no episodes",
+    "bench_choices.json": "times of choices as graphs grow, and of proofs, measured once; no episodes",
     "bench_litellm.json": "LiteLLM's proxy with a ledger and with its own budget, measured once; no episodes",
     "bench_schedules.json": "times and gaps of schedules, and times of typed tools at once, measured once",
     "sdp_validators.md": "counts of verdicts on generated cases; no episodes are played",

@@ -12,6 +12,7 @@ import pytest
 
 from solvers.check_proof import check
 from tape import select, select_in
+from tests.figures import record
 from tests.tape.commandline import Tape
 
 COST = {"search": "$0.01", "ask": "$0.08", "write": "$0.02"}
@@ -44,9 +45,14 @@ def test_a_graph_whose_circles_earn_is_proven_within_what_they_cost() -> None:
     assert choice.proof.check() == "proven: best, worth 4 (budgets: usd 6)"
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_values_of_all_magnitudes_are_compared_exactly(seed: int) -> None:
-    rng = random.Random(seed)
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 3_340), marks=pytest.mark.soak)])
+def test_values_of_all_magnitudes_are_compared_exactly(seeds: range) -> None:
+    for seed in seeds:
+        compare(random.Random(seed))
+    record("proofs", "choices by values from 1e-12 to 1e15", problems=30 * len(seeds), proven=30 * len(seeds), wrong=0)
+
+
+def compare(rng: random.Random) -> None:
     for _ in range(30):
         steps = {f"s{n}": rng.choice([0.01, 0.02, 1, 3]) for n in range(6)}
         plans = [rng.sample(sorted(steps), rng.randint(1, 4)) for _ in range(5)]

@@ -14,6 +14,7 @@ import pytest
 from tape import select, select_in
 from tape.choice import AtLeast, AtMost, Before, Excludes, Requires
 from tape.errors import ConfigError
+from tests.figures import record
 from tests.tape.commandline import Tape
 
 STEPS = "abcd"
@@ -92,8 +93,9 @@ def test_the_best_plan_that_keeps_the_rules_is_found(make: Callable[[random.Rand
 @pytest.mark.soak
 @pytest.mark.parametrize("make", [one_of_lists, one_of_graphs])
 def test_many_are_found(make: Callable[[random.Random], bool]) -> None:
-    for seed in range(100, 5_100):
-        make(random.Random(seed))
+    seeds = range(100, 5_100)
+    feasible = sum(make(random.Random(seed)) for seed in seeds)
+    record("proofs", f"rules, {make.__name__}", problems=len(seeds), with_a_plan=feasible, proven=len(seeds), wrong=0)
 
 
 REFUNDS = [["refund"], ["check", "refund"], ["check"]]

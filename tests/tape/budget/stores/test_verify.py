@@ -14,6 +14,7 @@ from tape.budget import Cap, HoldRequest, LedgerError
 from tape.budget.stores.chain import unlinked
 from tape.budget.stores.file import FileStore
 from tape.budget.verify import verify
+from tests.figures import record
 from tests.tape.budget.stores.lockstep import BEGIN, Steps, answer
 from tests.tape.budget.stores.server import Server
 from tests.tape.commandline import Tape
@@ -40,6 +41,7 @@ def test_what_a_file_has_decided_is_decided_again(seeds: range, tmp_path: Path) 
         assert result.lines == len(lines) - 1
         assert result.holds == sum('"do": "hold"' in line for line in lines)
         assert result.unlinked == (0 if seed % 2 == 0 else result.lines)
+    record("ledger_verify", "schedules on a file", schedules=len(seeds), wrong=0)
 
 
 def corrupted(lines: Sequence[str], rng: random.Random) -> list[str]:
@@ -66,6 +68,7 @@ def test_any_change_of_linked_lines_is_found(count: int, tmp_path: Path) -> None
     lines, rng = schedule(tmp_path / "budget.ledger", 4, 60), random.Random(4)
     for _ in range(count):
         assert verify(corrupted(lines, rng)).wrong
+    record("ledger_verify", "changed files", changed=count, not_found=0)
 
 
 def test_missing_last_lines_show_beside_an_anchor_alone(tmp_path: Path) -> None:
@@ -187,6 +190,9 @@ def test_what_a_database_has_decided_is_decided_again(seeds: range, server: Serv
         rng = random.Random(seed)
         for _ in range(30):
             assert verify(["{}", *corrupted(["", *lines], rng)[1:]]).wrong
+    record(
+        "ledger_verify", "schedules on PostgreSQL", schedules=len(seeds), wrong=0, changed=30 * len(seeds), not_found=0
+    )
 
 
 def test_the_command_makes_exports_and_verifies(tmp_path: Path, tape: Tape) -> None:
