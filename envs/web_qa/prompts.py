@@ -180,6 +180,8 @@ LONGEST_SHOWN = 6000
 class WebFormat(ProgramFormat):
     """The programs of any agent, as elsewhere; agents without a solver see pages in full, as far as they fit."""
 
+    shows_lines = False
+
     def __init__(self, domain: ToolDomain) -> None:
         super().__init__(domain, (), longest=LONGEST_SHOWN)
 

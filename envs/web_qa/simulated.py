@@ -43,7 +43,9 @@ class _Prompt:
 
     def __init__(self, request: Request, sample: int, rates: Rates) -> None:
         assert not isinstance(request.prompt, str), "prompts are messages"
-        self.text, (programs, self.pages) = request.prompt[-1].content, _known()
+        texts, (programs, self.pages) = [message.content for message in request.prompt], _known()
+        asked = [number for number, text in enumerate(texts) if any(t in programs for t in _TASK.findall(text))]
+        self.text = "\n".join(texts[(asked or [-1])[-1] :])  # the lines of a conversation come after the task
         named = [text for text in _TASK.findall(self.text) if text in programs]
         if not named:
             raise ModelError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tape.agents.program_requests import lines_of
-from tape.engine.act import GoOnError, LmActor
+from tape.engine.act import LmActor
 from tape.engine.episode import Episode
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
@@ -20,6 +20,7 @@ from tape.plan.shown import literal
 from tape.plan.unfold import CallFailedError, NotMadeError, unfold
 from tape.plan.vocabulary import AGAIN, Vocabulary
 from tape.protocols import Action, State
+from tape.protocols.prompt_format import GoOnError
 
 REFUSED = "it was refused; do without it"
 """What the model reads of a line whose call was not approved."""
@@ -265,5 +266,5 @@ def free_actor(episode: Episode, temperature: float, *, each: bool = True) -> Lm
 
 def free_prompts(episode: Episode, *, each: bool = True) -> Lines | None:
     """The lines where plans are programs; None where the prompt format asks for actions."""
-    programs = episode.env.domain.programs is not None and episode.roles.lm.prompt_format == "chat"
-    return Lines(episode, each=each) if programs else None
+    lines = episode.env.domain.programs is not None and episode.roles.prompt_format.shows_lines
+    return Lines(episode, each=each) if lines else None

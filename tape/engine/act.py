@@ -12,7 +12,7 @@ from tape.engine.settings import Execution
 from tape.errors import InvalidOutputError
 from tape.lm.base import Message, Request
 from tape.protocols import Acted, Action, Actor, State
-from tape.protocols.prompt_format import ActPrompts
+from tape.protocols.prompt_format import ActPrompts, GoOnError
 
 MAX_RETRIES = 3
 """Most further samples after an action that could not be read."""
@@ -20,10 +20,6 @@ MOST_LINES = 8
 """Lines of a program that may compute only, between two calls."""
 LONGEST_REASON = 400
 """Characters of why it could not be."""
-
-
-class GoOnError(InvalidOutputError):
-    """What was written was understood, and does nothing yet."""
 
 
 class LmActor:

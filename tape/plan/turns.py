@@ -71,9 +71,10 @@ def ask_line(
         shown += [Message("user", question), *_in_turns(program, NEXT.format(asked))]
     shown += ask_program(task, words, earlier=earlier, first=first)[-1:]
     following = NEXT.format(answer_stub(words))
-    for step in done:
+    notes = [step.text for step in done if step.noted]
+    for step in [step for step in done if not step.noted]:
         shown += [Message("assistant", step.text), Message("user", _came(step, words, longest) + following)]
-    told = [shown.pop().content, last, f"(Budget left for calls: {left})" if left else ""]
+    told = [shown.pop().content, *notes, last, f"(Budget left for calls: {left})" if left else ""]
     return (*shown, Message("user", "\n\n".join(filter(None, told))))
 
 

@@ -142,6 +142,9 @@ class PromptFormat:
         """
         raise self._lacks("program_request")
 
+    shows_lines: bool = False
+    """Whether an agent that acts line by line is shown its own lines; else what the state says was done."""
+
     def line_request(
         self, done: Sequence[Done], remaining: Mapping[str, int], plan: Sequence[Action], *, each: bool = True
     ) -> Request:
@@ -309,6 +312,10 @@ def pick(formats: Mapping[str, F], name: str, task: str, hint: str = "") -> F:
     if name not in formats:
         raise UnknownNameError(f"prompt format of {task}", name, formats, hint)
     return formats[name]
+
+
+class GoOnError(InvalidOutputError):
+    """What was written was understood, and does nothing yet."""
 
 
 class ActPrompts(Protocol):

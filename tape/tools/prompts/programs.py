@@ -50,6 +50,8 @@ class ProgramFormat(ToolFormat):
         longest: Characters of a result that are shown.
     """
 
+    shows_lines = True
+
     def __init__(
         self,
         domain: ToolDomain,
