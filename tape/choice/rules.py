@@ -291,10 +291,11 @@ def under_rules(space: PlanSpace, rules: Sequence[Rule]) -> PlanSpace:
             moves.append((place, number_of[node, states], number_of[there]))
         if len(waiting) > MOST_STATES:
             raise ConfigError(f"{len(rules)} rules make more than {MOST_STATES:,} nodes of this graph; give fewer")
-    ends = set(space.ends)
+    ends, nodes = set(space.ends), [node for node, _ in number_of]
     return replace(
         space,
-        names=[space.names[node] for node, _ in number_of],
+        names=[space.names[node] for node in nodes],
+        describe=lambda option: space.describe(replace(option, tail=nodes[option.tail], head=nodes[option.head])),
         options=[replace(space.options[place], tail=tail, head=head) for place, tail, head in sorted(moves)],
         start=0,
         ends=[place for (node, states), place in number_of.items() if node in ends and _kept(rules, states)],

@@ -86,7 +86,7 @@ def one_of_graphs(rng: random.Random) -> bool:
 
 @pytest.mark.parametrize("make", [one_of_lists, one_of_graphs])
 def test_the_best_plan_that_keeps_the_rules_is_found(make: Callable[[random.Random], bool]) -> None:
-    found = [make(random.Random(seed)) for seed in range(60)]
+    found = [make(random.Random(seed)) for seed in (*range(60), 104)]
     assert {*found} == {True, False} or make is one_of_graphs
 
 
