@@ -98,13 +98,23 @@ EXAMPLES = (
 )
 """Tasks of another subject with their programs. The first has a tool that it does not ask for, and does not call it."""
 
-UNTYPED = tuple(
-    (
-        question.replace("answer(n: int)", "answer(value: Any)").replace("answer(phone: str)", "answer(value: Any)"),
-        program.replace("answer(n=", "answer(").replace('answer(phone=row["phone"])', 'answer("Ada Roth was told.")'),
+
+def untyped(examples: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the examples, pairs of a task and its program, with an answer of no type."""
+    return tuple(
+        (
+            question.replace("answer(n: int)", "answer(value: Any)").replace(
+                "answer(phone: str)", "answer(value: Any)"
+            ),
+            program.replace("answer(n=", "answer(").replace(
+                'answer(phone=row["phone"])', 'answer("Ada Roth was told.")'
+            ),
+        )
+        for question, program in examples
     )
-    for question, program in EXAMPLES
-)
+
+
+UNTYPED = untyped(EXAMPLES)
 """The same where the answer has no type; with typed ones beside it the model wrote ``answer(value)``."""
 
 MOST_FAILED = 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from tape.lm.base import Message
 from tape.plan.program import called
-from tape.plan.prompt import Done, ask_program, why_failed
+from tape.plan.prompt import Done, ask_program, untyped, why_failed
 from tape.plan.reader import read
 from tape.plan.shown import LONGEST_RESULT, answer_stub, literal
 from tape.plan.unfold import NotMadeError, unfold
@@ -46,13 +46,7 @@ EXAMPLES = (
 )
 """Tasks of another subject with their programs. The last has a tool that it does not ask for, and does not call it."""
 
-UNTYPED = tuple(
-    (
-        question.replace("answer(n: int)", "answer(value: Any)").replace("answer(phone: str)", "answer(value: Any)"),
-        program.replace("answer(n=", "answer(").replace('answer(phone=row["phone"])', 'answer("Ada Roth was told.")'),
-    )
-    for question, program in EXAMPLES
-)
+UNTYPED = untyped(EXAMPLES)
 """The same where the answer has no type."""
 
 

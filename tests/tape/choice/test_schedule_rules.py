@@ -56,8 +56,8 @@ def drawn(seed: int) -> tuple[dict[str, list[dict[str, Any]]], list[Any], float 
 def test_the_best_of_all_combinations_is_chosen(seeds: range) -> None:
     for seed in seeds:
         steps, rules, worst, cap = drawn(seed)
-        floors = {} if worst is None else {"worst_at_least": {"quality": worst}}
-        choice = schedule(steps, budget={"usd": cap}, rules=rules, **floors)  # type: ignore[arg-type]
+        floor = None if worst is None else {"quality": worst}
+        choice = schedule(steps, budget={"usd": cap}, rules=rules, worst_at_least=floor)
         plans = [
             sum(variant["value"] for variant in plan)
             for plan in product(*steps.values())
