@@ -7,7 +7,8 @@ import importlib.util
 import os
 import re
 import sys
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,17 @@ def load(group: str, name: str) -> Any:
             f"The package {top!r} was found at {_found(top) or 'nowhere'}; if that is another package of the same "
             "name, rename it or put it later on sys.path"
         ) from error
+
+
+def load_proposer(name: str) -> Callable[[Any], Any]:
+    """What makes the proposer of a name for a domain: ``NAME``, or ``NAME:ARGUMENT`` where it takes one.
+
+    Raises:
+        UnknownNameError: As for :func:`load`.
+    """
+    plain, colon, argument = name.partition(":")
+    loaded: Callable[..., Any] = load(PROPOSERS, plain)
+    return partial(loaded, name=argument) if colon else loaded
 
 
 def _named(name: str, what: str) -> Any:

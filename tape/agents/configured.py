@@ -16,7 +16,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.price_table import Prices
 from tape.lm.priced import priced
 from tape.lm.registry import open_model
-from tape.plugins import PROPOSERS, load, names
+from tape.plugins import load, load_proposer, names
 from tape.protocols import AnswerT, Environment
 from tape.protocols.environment import require_environment
 from tape.protocols.method import method
@@ -107,7 +107,7 @@ class AgentBase(Generic[DepsT, AnswerT]):
         if verifying is not None:
             verifying.require(env.domain)
         if config.proposer not in ("lm", "declared"):
-            load(PROPOSERS, config.proposer)(env.domain)
+            load_proposer(config.proposer)(env.domain)
         if config.proposer == "declared":
             require_plans_declared(env.domain)
         if config.scorer == "declared":

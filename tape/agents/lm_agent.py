@@ -12,7 +12,7 @@ from tape.engine.predict import DeclaredWorldModel, LmWorldModel
 from tape.engine.sample import LmProposer
 from tape.engine.score import LmScorer
 from tape.engine.settings import TapeConfig
-from tape.plugins import PROPOSERS, load
+from tape.plugins import load_proposer
 from tape.protocols import Actor, AnswerT, Proposer, Scorer, WorldModel
 from tape.protocols.parts import DryRunModel
 
@@ -36,7 +36,7 @@ class LmAgent(Agent[DepsT, AnswerT]):
         if self.config.proposer == "declared":
             return DeclaredProposer(require_plans_declared(episode.env.domain))
         if self.config.proposer != "lm":
-            registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
+            registered: Proposer = load_proposer(self.config.proposer)(episode.env.domain)
             return registered
         distinct = episode.config.ablations.sampling == "distinct"
         return LmProposer(episode.roles, self.config.temperature, distinct=distinct)

@@ -52,6 +52,8 @@ def main(argv: Sequence[str]) -> int:
     args, unknown = parser.parse_known_args(argv[1:])
     explain_unknown(parser, unknown, methods)
     options = {name: getattr(args, name) for name in option_names}
+    if plugin.proposer != "lm" and args.model == plugin.model and not hasattr(args, "proposer"):
+        args.proposer = plugin.proposer
     config = config_of(args, methods)
     import solvers
 

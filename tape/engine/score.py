@@ -183,7 +183,7 @@ async def _reward_ends(graph: PlanGraph, episode: Episode, scorer: Scorer, decla
     scores = await scorer.score([graph.state(node) for node in ends], episode.remaining())
     for node, score in zip(ends, scores, strict=True):
         reward = score.likely if mode == "argmax" else score.mean
-        if mode == "ends":
+        if mode == "ends" and declared.voted:
             reward *= graph.attributes(node)["support"] / len(graph.plans)
         graph.set_reward(node, max(reward, _END), goal=True)
     if domain.saves is not None:

@@ -112,7 +112,7 @@ class TapeConfig(BaseModel):
     proposer: str = Field(
         default="lm",
         description="who samples plans. declared: the exact search of an environment that has one; two_frontier: a "
-        "search through declared predicates; neither asks the model",
+        "search through declared predicates; planner:NAME: a planner of unified-planning, for pddl; none asks the model",
     )
     ablations: Ablations = Field(default_factory=Ablations)
     methods: dict[str, SerializeAsAny[MethodSettings]] = Field(default_factory=dict)
@@ -195,7 +195,7 @@ class TapeConfig(BaseModel):
     @field_validator("proposer")
     @classmethod
     def _proposer_is_known(cls, name: str) -> str:
-        if name not in ("lm", "declared") and name not in (known := names(PROPOSERS)):
+        if name not in ("lm", "declared") and name.partition(":")[0] not in (known := names(PROPOSERS)):
             raise ValueError(f"there is no such proposer; there are {', '.join(('lm', 'declared', *known))}")
         return name
 

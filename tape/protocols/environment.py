@@ -278,6 +278,8 @@ class EnvironmentPlugin(ABC):
     """The model that plays by default."""
     agent: str = "tape"
     """The agent that plays by default."""
+    proposer: str = "lm"
+    """Who samples plans by default, where the default model plays."""
     replayable: bool = False
     """Whether recorded actions may be played again, to check a record.
 

@@ -75,6 +75,8 @@ class Outcomes(Part):
 
     whole: bool = False
     """Whether all plans have the same steps, so that one plan and its variants are all plans."""
+    voted: bool = True
+    """Whether an end is worth more the more plans lead to it, as the answers of a model that may be wrong are."""
 
     @abstractmethod
     def outcome(self, state: State, action: Action) -> Prediction:

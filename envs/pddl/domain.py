@@ -1,0 +1,178 @@
+"""What a planning problem declares to the engine: exact states, calls, goals and costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+
+from envs.pddl.errors import PddlError
+from envs.pddl.expressions import Atom, written
+from envs.pddl.metric import METRIC, TOTAL_COST
+from envs.pddl.names import FINISH, in_python
+from envs.pddl.search import Bounds, cheapest_plans
+from envs.pddl.state import PddlState, as_state
+from envs.pddl.task import PddlTask, Step
+from tape.budget import Resources, declare, kinds
+from tape.protocols import Action, Domain, Observation, Prediction, State
+from tape.protocols.parts import ExactPlanner, GoalTest, Outcomes
+
+_CALL = re.compile(r"(\w+)\(\s*((?:\w+\s*(?:,\s*\w+\s*)*)?)\)")
+
+DIGITS = 6
+"""Amounts are counted in millionths; what is smaller is rounded up, so that no cap is passed."""
+
+BUILT_IN = frozenset(kinds())
+"""Resources that no number of a problem may be named as."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of Python for those of a problem, and back.
+
+    Attributes:
+        actions: The identifier of each action.
+        objects: The identifier of each object.
+    """
+
+    actions: Mapping[str, str]
+    objects: Mapping[str, str]
+
+    @classmethod
+    def of(cls, task: PddlTask) -> Names:
+        """The names of a problem."""
+        actions = in_python(task.schemas, {FINISH} if task.finishes else ())
+        return cls(actions, in_python(item.name for item in task.problem.all_objects))
+
+    def call(self, action: Atom) -> Action:
+        """An action as a call: ``unstack(red, blue)``."""
+        name = self.actions.get(action[0], action[0])
+        return f"{name}({', '.join(self.objects[item] for item in action[1:])})"
+
+
+class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
+    """What a problem declares.
+
+    An action's outcome is known exactly, as the problem gives its rules. Only the state at the goal, or after
+    ``finish()``, is an end; of several ends the cheapest by the metric is best.
+
+    Args:
+        task: The problem.
+        bounds: Of a search of its own.
+        files: The domain and the problem, for planners that read files.
+    """
+
+    deterministic = True
+    voted = False
+    on_infeasible = "budget"
+
+    def __init__(self, task: PddlTask, bounds: Bounds | None = None, files: tuple[Path, Path] | None = None) -> None:
+        self.task, self.names, self.files = task, Names.of(task), files
+        self.bounds = bounds or Bounds()
+        self._actions = {name: action for action, name in self.names.actions.items()}
+        self._objects = {name: item for item, name in self.names.objects.items()}
+        counted = sorted({*task.counted, task.metric.name, *([TOTAL_COST] if self._has_costs else [])} - {"steps"})
+        self.kinds = in_python(counted, BUILT_IN)
+        for kind in self.kinds.values():
+            declare(kind, "unit", f"1e-{DIGITS}")
+        self.saves = self.kinds.get(task.metric.name, "steps")
+        self.step = lru_cache(maxsize=100_000)(self._step)
+
+    @property
+    def _has_costs(self) -> bool:
+        return self.task.metric.name in (TOTAL_COST, METRIC) and any(
+            metric.is_minimize_action_costs() for metric in self.task.problem.quality_metrics
+        )
+
+    def parse(self, action: Action) -> Atom:
+        """A call as an action of the problem.
+
+        Raises:
+            PddlError: It is no call of an action with objects of the problem; names what is unknown.
+        """
+        match = _CALL.fullmatch(action.strip())
+        if match is None:
+            raise PddlError(f"{action!r} is no call: write {next(iter(self._actions), FINISH)}(OBJECT, ...)")
+        given = [item.strip() for item in match[2].split(",")] if match[2].strip() else []
+        if match[1] not in self._actions and not (match[1] == FINISH and self.task.finishes):
+            raise PddlError(f"there is no action {match[1]}; there is: {', '.join(self._actions)}")
+        if unknown := [item for item in given if item not in self._objects]:
+            raise PddlError(f"there is no object {unknown[0]}")
+        return (self._actions.get(match[1], match[1]), *(self._objects[item] for item in given))
+
+    def _step(self, state: PddlState, action: Action) -> Step:
+        try:
+            call = self.parse(action)
+        except PddlError as error:
+            return Step(None, {}, str(error))
+        return self.task.step(state, call)
+
+    def amounts(self, used: Mapping[str, Fraction]) -> dict[str, int]:
+        """What was used, in counts of its resources."""
+        return {self.kinds[name]: ceil(amount * 10**DIGITS) for name, amount in used.items() if name in self.kinds}
+
+    # --- what every environment declares ----------------------------------------------------------
+
+    def task_text(self) -> str:
+        """The goal in PDDL."""
+        return f"Reach the goal of {self.task.problem.name}: {' and '.join(map(str, self.task.problem.goals)) or '()'}"
+
+    def key(self, state: State) -> str:
+        """The exact state."""
+        return as_state(state).key
+
+    def render(self, state: State) -> str:
+        """What is true, an atom a line."""
+        here = as_state(state)
+        return "\n".join([*here.lines(), *([f"({here.note})"] if here.note else [])])
+
+    def project(self, observation: Observation) -> PddlState:
+        """The state as it was observed."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action]:
+        """The calls that apply."""
+        return [self.names.call(action) for action in self.task.applicable(as_state(state))]
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """A step, and what the action adds to the numbers that are counted; of one that does not apply the step."""
+        return Resources({"steps": 1, **self.amounts(self.step(as_state(state), action).used)})
+
+    def spelled_out(self, state: State, action: Action) -> str:
+        """The action in PDDL."""
+        del state
+        try:
+            return written(self.parse(action))
+        except PddlError:
+            return action
+
+    # --- optional parts ---------------------------------------------------------------------------
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """The exact state after an action."""
+        return Prediction(self.step(as_state(state), action).state)
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """The action alone."""
+        del state
+        return [action]
+
+    def is_end(self, state: State) -> bool:
+        """Whether the goal is reached."""
+        return self.task.reached(as_state(state))
+
+    def satisfied(self, state: State) -> bool:
+        """Whether the goal is reached."""
+        return self.is_end(state)
+
+    def plans(self, state: State, remaining: Mapping[str, int], count: int) -> Sequence[Sequence[Action]]:
+        """The best plans within what remains, by a search through all states (:mod:`envs.pddl.search`).
+
+        Raises:
+            PddlError: There are more states than its bounds allow.
+        """
+        return cheapest_plans(self, as_state(state), remaining, count)

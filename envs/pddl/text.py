@@ -1,0 +1,220 @@
+"""The text of a PDDL file as nested lists with their lines, and what is looked up in it before it is parsed.
+
+unified-planning parses. Its messages rarely name a line, and it knows no preferences. So this module finds what is cut
+off or not supported, with its line, and takes preferences out of a problem's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from envs.pddl.errors import PddlError
+
+_TOKEN = re.compile(r";[^\n]*|[()]|[^\s();]+|\n")
+
+UNSUPPORTED = {
+    ":durative-action": "durative actions",
+    ":process": "processes",
+    ":event": "events",
+    ":derived": "derived predicates, which unified-planning does not read",
+    ":constraints": "trajectory constraints",
+    ":htn": "hierarchical tasks",
+    ":task": "hierarchical tasks",
+    ":method": "hierarchical tasks",
+    ":observe": "sensing actions",
+    "oneof": "sensing actions",
+    "unknown": "unknown initial values",
+}
+"""What begins a construct that is refused, and its name."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A word, or a list of items.
+
+    Attributes:
+        line: Where it begins, counted from 1.
+        word: The word in lower case; empty for a list.
+        parts: The items of a list.
+    """
+
+    line: int
+    word: str = ""
+    parts: tuple[Item, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """The first word of a list."""
+        return self.parts[0].word if self.parts else ""
+
+    def lists(self) -> Iterator[Item]:
+        """This list and all lists in it, in the order of the text."""
+        waiting = [self]
+        while waiting:
+            item = waiting.pop()
+            if not item.word:
+                yield item
+                waiting += reversed(item.parts)
+
+    def __str__(self) -> str:
+        """The PDDL of it, on one line."""
+        written: list[str] = []
+        waiting: list[Item | str] = [self]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str) or item.word:
+                written.append(item if isinstance(item, str) else item.word)
+            else:
+                waiting += [")", *reversed(item.parts), "("]
+        return " ".join(written)
+
+
+def load(file: Path) -> str:
+    """The text of a file, without a byte order mark and with plain ends of lines.
+
+    Raises:
+        PddlError: It cannot be read, or is no UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise PddlError(f"cannot be read: {error.strerror}", file) from None
+    except UnicodeDecodeError as error:
+        raise PddlError(f"is no UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}", file) from None
+
+
+def read(text: str, file: Path) -> Item:
+    """The one list of a file.
+
+    Raises:
+        PddlError: Parentheses do not match, or something stands outside of the list.
+    """
+    line, open_lists, whole = 1, list[tuple[int, list[Item]]](), list[Item]()
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token == "\n":
+            line += 1
+        elif token == "(":
+            open_lists.append((line, []))
+        elif token == ")":
+            if not open_lists:
+                raise PddlError("a ) closes nothing", file, line)
+            began, parts = open_lists.pop()
+            (open_lists[-1][1] if open_lists else whole).append(Item(began, parts=tuple(parts)))
+        elif not token.startswith(";"):
+            if not open_lists:
+                raise PddlError(f"{token} stands outside of (define ...)", file, line)
+            open_lists[-1][1].append(Item(line, token.lower()))
+    if open_lists:
+        raise PddlError(f"is cut off: the ( of line {open_lists[-1][0]} is not closed", file, line)
+    if len(whole) != 1 or whole[0].head != "define":
+        raise PddlError("has to be one (define ...)", file, whole[-1].line if whole else 1)
+    return whole[0]
+
+
+def require_supported(whole: Item, file: Path) -> None:
+    """Refuse constructs that are not supported.
+
+    Raises:
+        PddlError: Names the construct and its line.
+    """
+    for item in whole.lists():
+        if item.head in UNSUPPORTED:
+            raise PddlError(f"{UNSUPPORTED[item.head]} ({item.head}) are not supported", file, item.line)
+        if item.head == ":functions":
+            _require_numeric(item, file)
+        if item.head == ":init" and (timed := next((p for p in item.parts if _is_timed(p)), None)):
+            raise PddlError("timed initial literals are not supported", file, timed.line)
+
+
+def _require_numeric(functions: Item, file: Path) -> None:
+    for dash, kind in zip(functions.parts, functions.parts[1:], strict=False):
+        if dash.word == "-" and kind.word != "number":
+            raise PddlError(
+                f"object fluents (a function that gives a {kind.word or kind}) are not supported", file, kind.line
+            )
+
+
+def _is_timed(item: Item) -> bool:
+    return len(item.parts) == 3 and item.head == "at" and item.parts[1].word.replace(".", "").isdigit()
+
+
+@dataclass(frozen=True)
+class Preference:
+    """A condition that the last state should fulfil.
+
+    Attributes:
+        name: Its name; several may have the same.
+        condition: The PDDL of the condition.
+        line: Where it stands.
+        weight: What the metric adds where it is violated.
+    """
+
+    name: str
+    condition: str
+    line: int
+    weight: str = "0"
+
+
+def without_preferences(whole: Item, file: Path) -> tuple[str, list[Preference]]:
+    """A problem without its preferences, and these.
+
+    Raises:
+        PddlError: A preference stands where it is not supported, or the metric weighs it by more than a factor.
+    """
+    parts, found = list(whole.parts), list[Preference]()
+    for i, part in enumerate(parts):
+        if part.head == ":goal" and len(part.parts) == 2:
+            goal = part.parts[1]
+            conjuncts = goal.parts[1:] if goal.head == "and" else (goal,)
+            soft = [item for item in conjuncts if item.head == "preference"]
+            found = [_preference(item, file) for item in soft]
+            if soft:
+                hard = tuple(item for item in conjuncts if item.head != "preference")
+                goal = Item(goal.line, parts=(Item(goal.line, "and"), *hard))
+                parts[i] = Item(part.line, parts=(part.parts[0], goal))
+    for item in Item(whole.line, parts=tuple(parts)).lists():
+        if item.head == "preference":
+            raise PddlError("a preference is supported as a part of the goal's (and ...) alone", file, item.line)
+    if found:
+        parts, found = _weighed(parts, found, file)
+    return str(Item(whole.line, parts=tuple(parts))), found
+
+
+def _preference(item: Item, file: Path) -> Preference:
+    if len(item.parts) != 3 or not item.parts[1].word:
+        raise PddlError("a preference is (preference NAME CONDITION)", file, item.line)
+    return Preference(item.parts[1].word, str(item.parts[2]), item.line)
+
+
+def _weighed(parts: list[Item], found: list[Preference], file: Path) -> tuple[list[Item], list[Preference]]:
+    """The parts with a metric of its other terms, and the preferences with their weights."""
+    weights: dict[str, str] = {}
+    kept: list[Item] = []
+    for part in parts:
+        if part.head != ":metric" or len(part.parts) != 3:
+            kept.append(part)
+            continue
+        if part.parts[1].word != "minimize":
+            raise PddlError("a metric with preferences has to be minimized", file, part.line)
+        whole = part.parts[2]
+        terms = whole.parts[1:] if whole.head == "+" else (whole,)
+        others = []
+        for term in terms:
+            violated = next((item for item in term.lists() if item.head == "is-violated"), None)
+            if violated is None:
+                others.append(term)
+                continue
+            factors = [item for item in term.parts[1:] if item is not violated] if term.head == "*" else []
+            if (term is not violated and len(factors) != 1) or any(item.parts for item in factors):
+                raise PddlError("(is-violated ...) is weighed by a number: (* 5 (is-violated p))", file, term.line)
+            weights[violated.parts[1].word] = factors[0].word if factors else "1"
+        if others:
+            metric = others[0] if len(others) == 1 else Item(whole.line, parts=(Item(whole.line, "+"), *others))
+            kept.append(Item(part.line, parts=(*part.parts[:2], metric)))
+    if unknown := sorted(weights.keys() - {item.name for item in found}):
+        raise PddlError(f"the metric weighs a preference that the goal does not have: {unknown[0]}", file)
+    return kept, [Preference(p.name, p.condition, p.line, weights.get(p.name, "0" if weights else "1")) for p in found]
