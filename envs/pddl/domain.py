@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -114,6 +115,17 @@ class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
     def amounts(self, used: Mapping[str, Fraction]) -> dict[str, int]:
         """What was used, in counts of its resources."""
         return {self.kinds[name]: ceil(amount * 10**DIGITS) for name, amount in used.items() if name in self.kinds}
+
+    def used(self, state: PddlState, plan: Sequence[Atom]) -> dict[str, int] | None:
+        """What a plan to the goal uses of each resource, in counts, steps included; None where it is no such plan."""
+        total: Counter[str] = Counter(steps=len(plan))
+        for call in [*plan, *([(FINISH,)] if self.task.finishes else [])]:
+            step = self.task.step(state, call)
+            if step.state is None:
+                return None
+            total.update(self.amounts(step.used))
+            state = step.state
+        return dict(total) if self.task.reached(state) else None
 
     # --- what every environment declares ----------------------------------------------------------
 

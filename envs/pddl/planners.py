@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,10 +152,8 @@ async def _lines(request: Mapping[str, Any], seconds: float) -> list[dict[str, A
         lines.append({"end": "time"})
     finally:
         if process.returncode is None:  # with the processes that it has begun
-            try:
+            with suppress(ProcessLookupError):  # it has just ended
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it has just ended
         await process.wait()
     return lines
 
@@ -168,7 +167,9 @@ def proposer(domain: Any, name: str = DEFAULT) -> PlannerProposer:
     from envs.pddl.domain import PddlDomain
 
     if not isinstance(domain, PddlDomain):
-        raise ConfigError(f"proposer='planner:{name}' needs a planning problem (tape run pddl), not {type(domain).__name__}")
+        raise ConfigError(
+            f"proposer='planner:{name}' needs a planning problem (tape run pddl), not {type(domain).__name__}"
+        )
     require_planner(name)
     return PlannerProposer(domain, name)
 

@@ -38,9 +38,7 @@ class PddlPlugin(EnvironmentPlugin):
         )
         parser.add_argument("--planner-seconds", type=float, default=60, help="of each planner (default: 60)")
         parser.add_argument("--planner-memory", type=int, default=2048, help="of each planner, in MiB (default: 2048)")
-        parser.add_argument(
-            "--states", type=int, default=20_000, help="the most of the exact search (default: 20000)"
-        )
+        parser.add_argument("--states", type=int, default=20_000, help="the most of the exact search (default: 20000)")
 
     def require_installed(self) -> None:
         """Check that unified-planning is there."""
@@ -63,7 +61,9 @@ class PddlPlugin(EnvironmentPlugin):
         environment = PddlEnvironment(domain, problem, caps)
         content = hashlib.sha256(domain.read_bytes() + b"\0" + problem.read_bytes() + repr(caps).encode())
         text = environment.domain.task_text()
-        return Task(name, domain.stem, environment.budget, digest=content.hexdigest()[:16], facts={**facts, "text": text})
+        return Task(
+            name, domain.stem, environment.budget, digest=content.hexdigest()[:16], facts={**facts, "text": text}
+        )
 
     def make(self, task: Task) -> Environment:
         """A fresh environment."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 RULES = (
     "You solve planning problems. Each action is a Python function; its docstring says what it needs in the state "
-    "before it and what it changes. A plan is a list of calls, one a line, with the names of objects as arguments. Every "
-    "call must have all that it needs at its turn, and after the last call the goal must hold."
+    "before it and what it changes. A plan is a list of calls, one a line, with the names of objects as arguments. "
+    "Every call must have all that it needs at its turn, and after the last call the goal must hold."
 )
 
 EXAMPLE = (
@@ -154,7 +154,7 @@ class PddlFormat(PromptFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """An end is reached by the problem's own rules, so nothing is asked."""
         del state
-        return Request("", 1, constraint=OneOf(("reached",)), role="score"), {"reached": 1.0}
+        return Request("The goal is:", 1, constraint=OneOf(("reached",)), role="score"), {"reached": 1.0}
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]

@@ -108,7 +108,7 @@ def _parsed(domain_text: str, problem_text: str, domain: Path, problem: Path) ->
         try:
             read(domain_text)
             file = problem
-        except Exception:  # noqa: BLE001 - only which of the two files is at fault is asked
+        except Exception:
             file = domain
         raise _worded(error, file) from None
 
@@ -136,9 +136,7 @@ def require_supported(problem: Problem, file: Path | None = None) -> None:
             raise PddlError(f"{name} are not supported", file)
 
 
-def _condition(
-    domain_text: str, whole: text.Item, condition: str, domain: Path, problem: Path, parsed: Problem
-) -> Any:
+def _condition(domain_text: str, whole: text.Item, condition: str, domain: Path, problem: Path, parsed: Problem) -> Any:
     """The condition of a preference, read as the goal of the same problem."""
     parts = [item for item in whole.parts if item.head not in (":goal", ":metric")]
     goal = text.Item(whole.line, f"( :goal {condition} )")

@@ -33,11 +33,15 @@ class Bounds:
     states: int = 20_000
 
 
+class TooLargeError(PddlError):
+    """There are more states than the bounds allow."""
+
+
 def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
     """All states that are reachable, with the costs of the actions between them; goals are its ends.
 
     Raises:
-        PddlError: There are more states than the bounds of the domain allow, or it takes too long.
+        TooLargeError: There are more states than the bounds of the domain allow, or it takes too long.
     """
     bounds, until = domain.bounds, time.monotonic() + domain.bounds.seconds
     graph, queue = PlanGraph(domain.key), [start]
@@ -59,7 +63,7 @@ def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
                 known.add(target)
                 queue.append(after)
         if len(known) > bounds.states or time.monotonic() > until:
-            raise PddlError(
+            raise TooLargeError(
                 f"the exact search has looked at {len(known):,} states within {bounds.seconds:g} s and is not through "
                 f"(at most {bounds.states:,}); use a planner: --proposer planner:pyperplan"
             )
@@ -67,16 +71,21 @@ def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
 
 
 def cheapest_plans(
-    domain: PddlDomain, start: PddlState, remaining: Mapping[str, int], count: int
+    domain: PddlDomain, start: PddlState, remaining: Mapping[str, int], count: int, *, relaxed: bool = True
 ) -> Sequence[Sequence[Action]]:
-    """At most ``count`` plans of least cost within what remains; where none fits, the cheapest without caps."""
+    """At most ``count`` plans of least cost within what remains.
+
+    With ``relaxed`` the cheapest without caps where none fits, so that the caps that would do can be told.
+    """
+    if domain.is_end(start):
+        return [()]
     graph = state_graph(domain, start)
     if not graph.leads_to_goal(domain.key(start)):
         return []
     declared = {kind for edge in graph.edges() for kind, amount in edge.cost.items() if amount}
     caps = {kind: left for kind, left in remaining.items() if kind in declared}
     save(graph, domain.saves)
-    for limits in (caps, {}):
+    for limits in (caps, {}) if relaxed else (caps,):
         problem, ids = graph.path_problem(
             domain.key(start), limits, len(graph.nodes), 1.0, objective="save", goals=None
         )
@@ -85,4 +94,3 @@ def cheapest_plans(
         if plans or not caps:
             return plans
     return []
-

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from envs.pddl.errors import PddlError
@@ -115,9 +116,14 @@ class PddlTask:
 
     def _initial(self) -> tuple[frozenset[Atom], dict[Atom, Fraction]]:
         """What is true and defined at the start. Unset atoms are false, so the values of all of them are not listed."""
-        facts, numbers = set[Atom](), dict[Atom, Fraction]()
+        facts, numbers, given = set[Atom](), dict[Atom, Fraction](), dict[Atom, Any]()
+        for fluent, default in self.problem.fluents_defaults.items():
+            if not default.is_false():
+                ranges = (self.objects(parameter.type) for parameter in fluent.signature)
+                given |= {(fluent.name, *chosen): default for chosen in product(*ranges)}
         for node, value in self.problem.explicit_initial_values.items():
-            atom = (node.fluent().name, *(argument.object().name for argument in node.args))
+            given[(node.fluent().name, *(argument.object().name for argument in node.args))] = value
+        for atom, value in given.items():
             if not value.is_bool_constant():
                 numbers[atom] = Fraction(value.constant_value())
             elif value.bool_constant_value():
@@ -140,7 +146,9 @@ class PddlTask:
             for effect in action.effects
         )
         parameters = tuple((p.name, self.objects(p.type)) for p in action.parameters)
-        return Schema(action.name, parameters, tuple((n, made.of(n)) for n in conditions), patterns(conditions), effects)
+        return Schema(
+            action.name, parameters, tuple((n, made.of(n)) for n in conditions), patterns(conditions), effects
+        )
 
     def constant_lines(self) -> list[str]:
         """The atoms and numbers that never change, in PDDL, sorted."""

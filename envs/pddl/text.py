@@ -94,20 +94,20 @@ def read(text: str, file: Path) -> Item:
     """
     line, open_lists, whole = 1, list[tuple[int, list[Item]]](), list[Item]()
     for match in _TOKEN.finditer(text):
-        token = match.group()
-        if token == "\n":
+        word = match.group()
+        if word == "\n":
             line += 1
-        elif token == "(":
+        elif word == "(":
             open_lists.append((line, []))
-        elif token == ")":
+        elif word == ")":
             if not open_lists:
                 raise PddlError("a ) closes nothing", file, line)
             began, parts = open_lists.pop()
             (open_lists[-1][1] if open_lists else whole).append(Item(began, parts=tuple(parts)))
-        elif not token.startswith(";"):
+        elif not word.startswith(";"):
             if not open_lists:
-                raise PddlError(f"{token} stands outside of (define ...)", file, line)
-            open_lists[-1][1].append(Item(line, token.lower()))
+                raise PddlError(f"{word} stands outside of (define ...)", file, line)
+            open_lists[-1][1].append(Item(line, word.lower()))
     if open_lists:
         raise PddlError(f"is cut off: the ( of line {open_lists[-1][0]} is not closed", file, line)
     if len(whole) != 1 or whole[0].head != "define":

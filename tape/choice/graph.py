@@ -13,6 +13,7 @@ from solvers import PathProblem
 from tape.budget import Resources
 from tape.choice.graph_file import finite, node_link, read_file, read_node_link, write_file
 from tape.choice.graph_problem import Edge, Objective, PathQuery, ends_of, write_problem
+from tape.choice.pddl import write_pddl
 from tape.errors import GraphError
 
 GOAL_SCORE = 0.5
@@ -329,6 +330,30 @@ class PlanGraph:
         return write_problem(nodes, self.usable_edges(confidence), ends, asked)
 
     # --- files ------------------------------------------------------------------------------
+
+    def to_pddl(self, start: str, budget: Mapping[str, int] | None = None) -> tuple[str, str]:
+        """Write the selection problem in PDDL: nodes as atoms, edges as actions, caps in the goal, rewards as metric.
+
+        Args:
+            start: Key of the current node.
+            budget: Counts of each capped resource.
+
+        Returns:
+            The texts of the domain and of the problem.
+
+        Raises:
+            GraphError: There is no such node, nothing to end at, or an unknown cost in a capped resource.
+
+        Examples:
+            >>> from tape import PlanGraph, Resources
+            >>> graph = PlanGraph()
+            >>> nodes = graph.fold(["home", "office"], ["taxi"])
+            >>> graph.set_cost(0, Resources.of(usd=24))
+            >>> print(graph.to_pddl("home", {"usd": 30_000_000})[0].splitlines()[5])
+            (:action e0-taxi :parameters ()
+        """
+        self._require(start)
+        return write_pddl(self, start, budget or {})
 
     def to_dict(self, **extra: Any) -> dict[str, Any]:
         """Node-link form with a schema number; ``extra`` is kept beside it."""

@@ -52,9 +52,7 @@ def main(argv: Sequence[str]) -> int:
     args, unknown = parser.parse_known_args(argv[1:])
     explain_unknown(parser, unknown, methods)
     options = {name: getattr(args, name) for name in option_names}
-    if plugin.proposer != "lm" and args.model == plugin.model and not hasattr(args, "proposer"):
-        args.proposer = plugin.proposer
-    config = config_of(args, methods)
+    config = config_of(args, methods, plugin.proposer if args.model == plugin.model else "lm")
     import solvers
 
     solvers.get(config.solver)  # an unknown solver is a usage error now, not in the middle of a run

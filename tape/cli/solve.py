@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from tape.files import replace_file
 if TYPE_CHECKING:
     from solvers import Explanation, RcspProblem, ShortestPath, Status
     from tape.choice.graph import PlanGraph
+    from tape.choice.graph_problem import Edge
 
 
 def main(argv: Sequence[str]) -> int:
@@ -89,19 +91,31 @@ def _plan_graph(args: argparse.Namespace) -> int:
                 print(f"  --{edge.action}--> {edge.target}")
         if said:
             print(said)
-    if args.draw:
-        title = f"{args.graph.name}: {solution.status.value}"
-        _draw(graph, args.draw, start, [e.id for e in path], (title, caps))
+    _write_files(args, graph, start, path if solution.has_path else None, caps, solution.status.value)
     return 0 if solution.has_path else 1
 
 
-def _draw(graph: PlanGraph, file: Path, start: str, path: Sequence[int], named: tuple[str, Mapping[str, int]]) -> None:
-    """Draw a path under its title, with what is left."""
-    from tape.show.draw import draw
+def _write_files(
+    args: argparse.Namespace,
+    graph: PlanGraph,
+    start: str,
+    path: Sequence[Edge] | None,
+    caps: Mapping[str, int],
+    status: str,
+) -> None:
+    """Write the graph and the path as PDDL, and draw them, where that is asked for."""
+    said = sys.stderr if args.json else sys.stdout
+    if args.pddl:
+        from tape.choice.pddl import save_pddl
 
-    title, left = named
-    draw(graph, file, start=start, path=path, title=title, left=left)
-    print(f"written: {file}")
+        save_pddl(graph, args.pddl, start, caps, path)
+        print(f"written: {args.pddl}", file=said)
+    if args.draw:
+        from tape.show.draw import draw
+
+        taken = [edge.id for edge in path or ()]
+        draw(graph, args.draw, start=start, path=taken, title=f"{args.graph.name}: {status}", left=caps)
+        print(f"written: {args.draw}", file=said)
 
 
 def _start(args: argparse.Namespace, graph: PlanGraph) -> str:
@@ -176,6 +190,12 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="OUT.json",
         help="write a proof, for `python solvers/check_proof.py FILE OUT.json`",
+    )
+    parser.add_argument(
+        "--pddl",
+        type=Path,
+        metavar="FOLDER",
+        help="write the graph as domain.pddl and problem.pddl, the path as plan.txt",
     )
     parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg)")
     return parser

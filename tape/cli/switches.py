@@ -120,10 +120,10 @@ def _options(fields: Iterable[str]) -> set[str]:
     return {"--" + name.replace("_", "-") for name in fields}
 
 
-def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:
-    """The configuration that the options name."""
+def config_of(args: argparse.Namespace, methods: Sequence[str], proposer: str = "lm") -> TapeConfig:
+    """The configuration that the options name; ``proposer`` where they name none."""
     ablations = {**(changed(PAPER) if args.paper else {}), **dict(map(_ablation, args.ablation))}
-    settings = {**_given(args, _engine()), "ablations": ablations}
+    settings = {"proposer": proposer, **_given(args, _engine()), "ablations": ablations}
     return TapeConfig.make(**settings, **{name: _given(args, method(name).settings.model_fields) for name in methods})
 
 

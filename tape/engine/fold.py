@@ -21,7 +21,6 @@ from tape.protocols.parts import Outcomes
 MOST_STATES = 4000
 """About the most states that are added for one plan; after that only the plan's own variants are followed."""
 
-
 MOST_TRIED = 32
 """Plans that are tried on copies for one plan whose actions have variants."""
 

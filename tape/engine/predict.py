@@ -14,7 +14,6 @@ from tape.protocols.parts import Outcomes
 ALWAYS = math.inf
 """A ``requery_threshold`` above every probability: each action predicted to be invalid is predicted again."""
 
-
 MOST_REPAIRED = 20_000
 """Outcomes that are looked at to repair a plan."""
 

@@ -109,8 +109,7 @@ def _places(graph: PlanGraph, episode: Episode, memory: Memory) -> list[ScoredNo
         likelihood = attributes.get("likelihood", 1.0)
         # Where outcomes have chances a path may end anywhere, for instance before a doubtful step.
         state, end = graph.state(node), bool(attributes["plan_end"]) or hooks.uncertain
-        place = ScoredNode(node, state, end, same(state) in visited, likelihood, share)
-        nodes.append(place)
+        nodes.append(ScoredNode(node, state, end, same(state) in visited, likelihood, share))
     return nodes
 
 

@@ -15,6 +15,7 @@ import solvers
 from solvers import PathProblem, PathSolution, Status
 from tape.choice.graph import PlanGraph
 from tape.choice.graph_problem import Edge, PathQuery
+from tape.choice.pddl import write_plan
 from tape.engine.cost import CallCosts, most_moves, spendable
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.predict import Memory
@@ -52,6 +53,10 @@ class Path:
     def actions(self) -> tuple[Action, ...]:
         """The actions of its edges."""
         return tuple(edge.action for edge in self.edges)
+
+    def to_plan(self) -> str:
+        """The path as a plan for the problem of :meth:`tape.choice.graph.PlanGraph.to_pddl`."""
+        return write_plan(self.edges)
 
     @property
     def at_goal(self) -> bool:
