@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from experiments.benches import planbench
 from experiments.evidence import tables as evidence
 from experiments.evidence.grounds import GROUNDS
 from experiments.harness import earlier, excerpts
@@ -30,6 +31,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     **{f"evidence-{name}": partial(evidence.table, name) for name in GROUNDS if evidence.rows(name)},
     "evidence-gsm_hard_development": partial(evidence.table, "gsm_hard_development"),
     "evidence-gsm_hard-frontier": partial(evidence.frontier, "gsm_hard"),
+    "planbench": planbench.committed,
     "evidence": evidence.overview,
     "evidence-compared": evidence.compared,
     "evidence-parts": evidence.parts,

@@ -67,6 +67,7 @@ class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
         files: The domain and the problem, for planners that read files.
     """
 
+    saves: str
     deterministic = True
     voted = False
     on_infeasible = "budget"

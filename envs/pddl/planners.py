@@ -103,8 +103,8 @@ async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> An
     begins = state == domain.task.start
     start = None if begins else {"facts": sorted(state.facts), "numbers": [(a, str(v)) for a, v in state.numbers]}
     request = {
-        "domain": str(domain.files[0]),
-        "problem": str(domain.files[1]),
+        "domain": str(domain.files[0].resolve()),
+        "problem": str(domain.files[1].resolve()),
         "planner": name,
         "count": count,
         "memory": domain.bounds.memory,

@@ -95,7 +95,7 @@ class PddlFormat(PromptFormat):
             f"{p.name.replace('-', '_')}: {str(p.type).split(' ')[0].replace('-', '_')}" for p in action.parameters
         )
         needs = "; ".join(map(self._text, action.preconditions)) or "nothing"
-        added, gone, other = [], [], []
+        added, gone, other = list[str](), list[str](), list[str]()
         for effect in action.effects:
             text = self._text(effect.fluent)
             if effect.is_conditional() or effect.forall or not effect.value.is_bool_constant():

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import solvers
 from envs.pddl.errors import PddlError
+from envs.pddl.state import PddlState, as_state
 from tape.choice.graph import PlanGraph
 from tape.engine.score import save
 from tape.protocols import Action
 
 if TYPE_CHECKING:
     from envs.pddl.domain import PddlDomain
-    from envs.pddl.state import PddlState
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
             graph.set_cost(graph.find(key, action, target), domain.cost(here, action))
             if target not in known:
                 known.add(target)
-                queue.append(after)
+                queue.append(as_state(after))
         if len(known) > bounds.states or time.monotonic() > until:
             raise TooLargeError(
                 f"the exact search has looked at {len(known):,} states within {bounds.seconds:g} s and is not through "

@@ -200,9 +200,13 @@ def _without(problem: Problem, forbidden: frozenset[Atom]) -> tuple[Problem, dic
     changed.add_actions(made)
     for metric in metrics:
         if metric.is_minimize_action_costs():
-            price = {action: metric.get_action_cost(problem.action(names.get(action.name, action.name))) for action in made}
-            metric = up.MinimizeActionCosts({action: cost for action, cost in price.items() if cost is not None})
-        changed.add_quality_metric(metric)
+            price = {
+                action: metric.get_action_cost(problem.action(names.get(action.name, action.name))) for action in made
+            }
+            costs = {action: cost for action, cost in price.items() if cost is not None}
+            changed.add_quality_metric(up.MinimizeActionCosts(costs))
+        else:
+            changed.add_quality_metric(metric)
     return changed, names
 
 

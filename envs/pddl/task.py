@@ -220,7 +220,7 @@ class PddlTask:
                 return Step(None, {}, f"{written(atom)} would be {numbers[atom]}, and its cap is {most}")
         after = PddlState(frozenset((state.facts - deleted) | added), tuple(sorted(numbers.items())))
         used = {name: changes.get((name,), Fraction(0)) for name in self.counted}
-        return Step(after, used | self.metric.of_step(schema.name, values, bound, used))
+        return Step(after, {**used, **self.metric.of_step(schema.name, values, bound, used)})
 
     def _finish(self, state: PddlState) -> Step:
         if missing := self._holds(state):

@@ -30,6 +30,8 @@ DECLARED = {"proposer": "declared", "scorer": "declared"}
 DESK = str(ROOT / "experiments" / "desk.json")
 BETWEEN = {"a third": 1 / 3, "two thirds": 2 / 3, "a third beyond": 4 / 3}
 """Further caps, by the share of the way from the tight ones to the loose ones."""
+PLANNING = {OWN: Budget({"steps": 40})}
+"""The caps of planning problems, beside tokens."""
 SETS = (CINEMA, LIBRARY, SHOP, SCHOOL, CALENDAR)
 BUDGET = "20 steps"
 """The caps of questions over tools of one's own, beside tokens."""
@@ -161,6 +163,18 @@ def musique() -> Sequence[Trial]:
     ]
 
 
+def _planbench(domain: str) -> Sequence[Trial]:
+    """Twenty planning problems of a domain, with exact states."""
+    from envs.pddl.environment import PddlEnvironment
+
+    rules = data("planbench", domain, "domain.pddl")
+    problems = sorted(rules.parent.glob("instance-*.pddl"), key=lambda file: int(file.stem.partition("-")[2]))[:20]
+    return [
+        Trial(problem.stem.partition("-")[2], partial(_made, partial(PddlEnvironment, rules, problem)), PLANNING)
+        for problem in problems
+    ]
+
+
 @lru_cache(maxsize=1)
 def own_tools() -> Sequence[Trial]:
     """Questions over tools as users write them: a cinema, then four earlier sets for development."""
@@ -193,6 +207,8 @@ GROUNDS: Mapping[str, Ground] = {
         Ground("own_tools", "tools of one's own: a cinema", own_tools, (1, 24), (OWN,), 30_000),
         Ground("desk", "service desk: chains of typed tools", partial(_tasks, "tool_chains", data=DESK), (41, 100),
                (OWN,), 20_000, DECLARED),
+        Ground("blocksworld", "Blocksworld, exact states", partial(_planbench, "blocksworld"), (1, 10), (OWN,), 20_000),
+        Ground("logistics", "Logistics, exact states", partial(_planbench, "logistics"), (1, 10), (OWN,), 20_000),
         Ground("trips", "trips of three and five days", _trips, (1, 20), (OWN,), 40_000),
     )
 }  # fmt: skip

@@ -112,7 +112,7 @@ class TapeConfig(BaseModel):
     proposer: str = Field(
         default="lm",
         description="who samples plans. declared: the exact search of an environment that has one; two_frontier: a "
-        "search through declared predicates; planner:NAME: a planner of unified-planning, for pddl; none asks the model",
+        "search through declared predicates; planner:NAME: a planner, for pddl; none of them asks the model",
     )
     ablations: Ablations = Field(default_factory=Ablations)
     methods: dict[str, SerializeAsAny[MethodSettings]] = Field(default_factory=dict)

@@ -44,7 +44,8 @@ def test_a_cap_makes_another_plan_best_or_none() -> None:
             result = planner.solve(problem)
         costs[most] = None if result.plan is None else len(result.plan.actions)
     assert costs == {None: 2, 2: 2, 1: 1, 0: None}
-    with up.OneshotPlanner(name="tape", params={"caps": {"gold": 1}}) as planner, pytest.raises(PddlError, match="gold"):
+    gold = {"caps": {"gold": 1}}
+    with up.OneshotPlanner(name="tape", params=gold) as planner, pytest.raises(PddlError, match="gold"):
         planner.solve(problem)
 
 

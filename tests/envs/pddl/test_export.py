@@ -11,8 +11,8 @@ pytest.importorskip("unified_planning")
 pytest.importorskip("pyval")
 
 from pyval import PDDLValidator
-from unified_planning.io import PDDLReader
 from unified_planning.engines import SequentialPlanValidator
+from unified_planning.io import PDDLReader
 
 import solvers
 from tape import PlanGraph, Resources
@@ -75,7 +75,7 @@ def test_tape_solve_writes_the_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     graph_of([[1], [2, 3]], [2, 3]).save(tmp_path / "graph.json", start="home")
     command = [str(tmp_path / "graph.json"), "--budget", "usd=$5", "--pddl", str(tmp_path / "out"), "--json"]
     assert main(command) == 0
-    assert json.loads(capsys.readouterr().out)["status"] == "optimal"
+    assert json.loads(capsys.readouterr().out)["status"] == "OPTIMAL"
     assert verdicts(tmp_path / "out") == (True, True)
     assert (tmp_path / "out" / "plan.txt").read_text().endswith("; cost = 4 (unit cost)\n")
 

@@ -98,7 +98,8 @@ def test_preferences_are_paid_at_the_end(tmp_path: Path) -> None:
     env = environment(tmp_path, ROADS, WISHES)
     result = TapeAgent(MODEL, proposer="declared").run(env)
     assert result.success
-    assert tuple(result.actions) == ("ride(a, b)", "ride(b, c)", "finish()")  # by-b costs 1 more and saves 5; by-d is lost
+    # To go by b costs 1 more and saves 5; c is left no more, so the preference for d is paid.
+    assert tuple(result.actions) == ("ride(a, b)", "ride(b, c)", "finish()")
     assert result.used["metric"] == 4_000_000
 
 
@@ -122,7 +123,7 @@ def test_a_planner_that_is_not_installed_is_named(tmp_path: Path) -> None:
     from tape.errors import ConfigError
 
     env = environment(tmp_path, BLOCKS, TOWER)
-    with pytest.raises(ConfigError, match="the planner nobody is not installed.*installed: .*pyperplan"):
+    with pytest.raises(ConfigError, match=r"the planner nobody is not installed.*installed: .*pyperplan"):
         TapeAgent(MODEL, proposer="planner:nobody").run(env)
 
 

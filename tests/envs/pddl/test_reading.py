@@ -17,7 +17,7 @@ WRONG = {
     "empty": (BLOCKS, "", r"problem.pddl, line 1: has to be one \(define"),
     "outside": (BLOCKS, f"x {TOWER}", r"problem.pddl, line 1: x stands outside"),
     "unknown type": (ROADS.replace("(at ?p - place)", "(at ?p - palce)"), TRIP, r"domain.pddl.*palce"),
-    "circle of types": (ROADS.replace("(:types place)", "(:types place - town\ntown - place)"), TRIP, r"line 3: the type"),
+    "circle of types": (ROADS.replace("place)", "place - town\ntown - place)", 1), TRIP, r"line 3: the type"),
     "durative": (BLOCKS.replace("(:action put-down", "(:durative-action put-down"), TOWER, r"line 6: durative actions"),
     "derived": (BLOCKS[:-2] + "\n(:derived (on-table ?x) (clear ?x)))", TOWER, r"derived predicates"),
     "object fluents": (ROADS.replace("(fuel))", "(fuel) - number\n(home) - place)"), TRIP, r"line 6: object fluents"),

@@ -1,0 +1,109 @@
+"""PlanBench without a model: a planner alone, and TAPE with that planner as the source of its plans.
+
+``python -m experiments.benches.planbench --data DIR --out experiments/results/planbench.jsonl`` goes on where it was
+stopped. ``DIR`` has a folder a domain, with ``domain.pddl`` and ``instance-N.pddl``. The problems are even-numbered
+ones of PlanBench (Valmeekam et al. 2023), the first forty of each domain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from envs.pddl.environment import PddlEnvironment
+from envs.pddl.planners import DEFAULT, ask
+from envs.pddl.search import Bounds, TooLargeError, state_graph
+from envs.travelplanner.declared_lm import DeclaredLM
+from experiments.harness.places import RESULTS
+from tape import TapeAgent
+
+MOST = 40
+COUNTED = Bounds(seconds=5, states=5_000)
+"""How far states are counted."""
+
+
+def measure(domain: Path, problem: Path, planner: str, plans: int, bounds: Bounds) -> dict[str, Any]:
+    """One problem: the planner alone, TAPE with it, and the number of states where there are few."""
+    env = PddlEnvironment(domain, problem, bounds=bounds)
+    began = time.perf_counter()
+    answer = asyncio.run(ask(env.domain, planner, env.domain.task.start, 1))
+    alone = {"end": answer.end, "steps": [len(plan) for plan in answer.plans], "wrong": list(answer.wrong)}
+    alone["seconds"] = round(time.perf_counter() - began, 2)
+    began = time.perf_counter()
+    result = TapeAgent(DeclaredLM("first"), proposer=f"planner:{planner}", num_plans=plans).run(env)
+    tape = {"end": result.end_state, "detail": result.detail, "steps": result.steps, "plans": result.distinct_plans}
+    tape["seconds"] = round(time.perf_counter() - began, 2)
+    counted = PddlEnvironment(domain, problem, bounds=COUNTED).domain
+    try:
+        states: int | None = len(state_graph(counted, counted.task.start).nodes)
+    except TooLargeError:
+        states = None
+    return {"alone": alone, "tape": tape, "states": states}
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A line a domain, in Markdown."""
+    by_domain: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_domain[row["domain"]].append(row)
+    lines = [
+        "| domain | n | planner alone: plan | reported unsolvable | neither in 60 s | TAPE: goal reached | reported "
+        "unsolvable | shorter | longer | states, median | seconds alone | seconds TAPE |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for domain, held in sorted(by_domain.items()):
+        ends = [row["alone"]["end"] for row in held]
+        solved, unsolvable = ends.count("solved"), ends.count("unsolvable")
+        won = [row for row in held if row["tape"]["end"] == "success" and row["alone"]["steps"]]
+        both = [(row["alone"]["steps"][0], row["tape"]["steps"]) for row in won]
+        reached = sum(row["tape"]["end"] == "success" for row in held)
+        told = sum("reported unsolvable" in row["tape"]["detail"] for row in held)
+        sizes = [row["states"] for row in held if row["states"] is not None]
+        size = f"{median(sizes):,.0f}" if 2 * len(sizes) > len(held) else f"above {COUNTED.states:,}"
+        alone, tape = (median(row[who]["seconds"] for row in held) for who in ("alone", "tape"))
+        cells = [domain, len(held), solved, unsolvable, len(held) - solved - unsolvable, reached, told]
+        cells += [sum(t < a for a, t in both), sum(t > a for a, t in both), size, f"{alone:.1f}", f"{tape:.1f}"]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def committed() -> str:
+    """The table of the committed measurements."""
+    return table(map(json.loads, (RESULTS / "planbench.jsonl").read_text().splitlines())) + "\n"
+
+
+def main() -> None:
+    """Measure what is not measured yet, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--domains", nargs="*")
+    parser.add_argument("--planner", default=DEFAULT)
+    parser.add_argument("--plans", type=int, default=4)
+    args = parser.parse_args()
+    rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
+    done = {(row["domain"], row["problem"]) for row in rows}
+    folders = sorted(path for path in args.data.iterdir() if path.is_dir()) if args.data else []
+    for folder in (path for path in folders if not args.domains or path.name in args.domains):
+        problems = sorted(folder.glob("instance-*.pddl"), key=lambda file: int(file.stem.partition("-")[2]))[:MOST]
+        for problem in (file for file in problems if (folder.name, file.stem) not in done):
+            row = {"domain": folder.name, "problem": problem.stem, "planner": args.planner}
+            row |= measure(folder / "domain.pddl", problem, args.planner, args.plans, Bounds())
+            rows.append(row)
+            with args.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(
+                folder.name, problem.stem, row["alone"]["end"], row["tape"]["end"], row["tape"]["seconds"], flush=True
+            )
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
