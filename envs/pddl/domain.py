@@ -77,7 +77,7 @@ class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
         self.bounds = bounds or Bounds()
         self._actions = {name: action for action, name in self.names.actions.items()}
         self._objects = {name: item for item, name in self.names.objects.items()}
-        counted = sorted({*task.counted, task.metric.name, *([TOTAL_COST] if self._has_costs else [])} - {"steps"})
+        counted = sorted({*task.counted, task.metric.name, *([TOTAL_COST] if self._has_costs else [])} - {""})
         self.kinds = in_python(counted, BUILT_IN)
         for kind in self.kinds.values():
             declare(kind, "unit", f"1e-{DIGITS}")

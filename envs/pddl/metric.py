@@ -28,12 +28,12 @@ class Metric:
     """What is minimized.
 
     Attributes:
-        name: Its resource; ``steps`` without a metric.
+        name: Its resource; empty without a metric, where plans are to be short.
         of_step: What a step adds to it, beside the numbers that are counted anyway.
         final: What the last state adds to it.
     """
 
-    name: str = "steps"
+    name: str = ""
     of_step: Price = field(default=_nothing)
     final: Evaluated | None = None
 

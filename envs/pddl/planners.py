@@ -118,7 +118,10 @@ async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> An
             wrong.append(refused)
         else:
             plans.append([domain.names.call(call) for call in plan])
-    last = next((line for line in lines if "end" in line), {"end": "failed", "said": "its process has ended"})
+    last = next(
+        (line for line in lines if "end" in line),
+        {"end": "failed", "said": "its process has ended, perhaps for want of memory"},
+    )
     return Answer(plans, last["end"], last.get("said", ""), wrong)
 
 

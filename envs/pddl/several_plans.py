@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from envs.pddl.expressions import Atom
+from envs.pddl.expressions import Atom, reads
+from envs.pddl.metric import accumulators
 
 if TYPE_CHECKING:
     from unified_planning.model import Problem
@@ -24,11 +25,11 @@ COMPLETE = ("pyperplan",)
 """Planners that say less than they know: up-pyperplan 1.1 compares its search with names of searches, so that it never
 says that one was complete. Its weighted A* ends without a plan only when it has seen all states."""
 
-Solve: TypeAlias = "Callable[[Problem, int], tuple[str, list[list[Atom]]]]"
-"""Finds at most so many plans, and says how the planner ended."""
+Answers: TypeAlias = "Iterator[list[Atom] | str]"
+"""Plans as they are found; the last item says how the planner ended."""
 
 
-def several_plans(problem: Problem, name: str, count: int) -> Iterator[list[Atom] | str]:
+def several_plans(problem: Problem, name: str, count: int) -> Answers:
     """Different plans of a problem, as they are found; the last item says how the planner ended.
 
     A planner that has found a plan is asked again for each action of it, of the problem without this action, then for
@@ -48,42 +49,42 @@ def several_plans(problem: Problem, name: str, count: int) -> Iterator[list[Atom
     while queue and len(found) < count:
         forbidden = queue.popleft()
         changed, names = _without(problem, forbidden) if forbidden else (problem, {})
-        status, plans = solve(changed, count - len(found))
-        if not forbidden:
-            end = status
-        for plan in plans:
-            calls: list[Atom] = [(names.get(call[0], call[0]), *call[1:]) for call in plan]
-            if calls not in found:
-                found.append(calls)
-                yield calls
+        for answer in solve(changed, count - len(found)):
+            if isinstance(answer, str):
+                end = end if forbidden else answer
+                break
+            plan: list[Atom] = [(names.get(call[0], call[0]), *call[1:]) for call in answer]
+            if plan not in found:
+                found.append(plan)
+                yield plan
             if name not in TOP_K and len(forbidden) < MOST_FORBIDDEN:
-                following = [forbidden | {call} for call in calls]
-                queue.extend(item for item in dict.fromkeys(following) if item not in seen)
+                following = dict.fromkeys(forbidden | {call} for call in plan)
+                queue.extend(item for item in following if item not in seen)
                 seen.update(following)
     yield "solved" if found else end
 
 
-def _engine(name: str) -> Solve:
+def _engine(name: str) -> Callable[[Problem, int], Answers]:
     """A planner of unified-planning, with the compilations that it needs."""
     import unified_planning.shortcuts as up
     from unified_planning.engines import PlanGenerationResultStatus as Status
 
-    def solve(problem: Problem, most: int) -> tuple[str, list[list[Atom]]]:
+    ends = {Status.UNSOLVABLE_PROVEN: "unsolvable", Status.TIMEOUT: "time", Status.MEMOUT: "memory"}
+    if name in COMPLETE:
+        ends[Status.UNSOLVABLE_INCOMPLETELY] = "unsolvable"
+
+    def solve(problem: Problem, most: int) -> Answers:
         with up.OneshotPlanner(name=name) as planner:
             kind = planner.supported_kind()
         simple, back = _compiled(_relaxed(problem, kind), kind)
-        if most > 1 and _is_anytime(name):
-            with up.AnytimePlanner(name=name) as planner:
-                results = list(islice(planner.get_solutions(simple), most))
-        else:
-            with up.OneshotPlanner(name=name) as planner:
-                results = [planner.solve(simple)]
-        plans = [_calls(back(result.plan)) for result in results if result.plan is not None]
-        status = results[-1].status if results else Status.UNSOLVABLE_INCOMPLETELY
-        if name in COMPLETE and status is Status.UNSOLVABLE_INCOMPLETELY:
-            status = Status.UNSOLVABLE_PROVEN
-        ends = {Status.UNSOLVABLE_PROVEN: "unsolvable", Status.TIMEOUT: "time", Status.MEMOUT: "memory"}
-        return ends.get(status, "not_found"), plans
+        status = None
+        anytime = most > 1 and _is_anytime(name)
+        with (up.AnytimePlanner if anytime else up.OneshotPlanner)(name=name) as planner:
+            for result in islice(planner.get_solutions(simple), most) if anytime else [planner.solve(simple)]:
+                status = result.status
+                if result.plan is not None:
+                    yield _calls(back(result.plan))
+        yield ends.get(status, "not_found")
 
     return solve
 
@@ -98,45 +99,38 @@ def _calls(plan: Any) -> list[Atom]:
     return [(step.action.name, *(p.object().name for p in step.actual_parameters)) for step in plan.actions]
 
 
-def _relaxed(problem: Problem, kind: Any) -> Problem:
-    """A problem without the metric and the counted numbers that a planner does not know: others keep those budgets."""
-    from envs.pddl.metric import accumulators
+def _relaxed(problem: Problem, known: Any) -> Problem:
+    """A problem without the counted numbers, and costs, that a planner does not know: others keep those budgets."""
+    from unified_planning.model import Problem as New
 
-    if problem.kind.features <= kind.features:
+    if problem.kind.features <= known.features:
         return problem
     simple, counted = problem.clone(), accumulators(problem)
-    simple.clear_quality_metrics()
+    used = reads(simple.goals)
     for action in simple.actions:
         kept = [effect for effect in action.effects if effect.fluent.fluent().name not in counted]
         action.clear_effects()
         for effect in kept:
             action._add_effect_instance(effect)
-    return _without_fluents(simple, counted)
-
-
-def _without_fluents(problem: Problem, names: frozenset[str]) -> Problem:
-    """A problem without some fluents, which nothing in it names, and without numbers that are left unused."""
-    from unified_planning.model import Problem as New
-
-    from envs.pddl.expressions import reads
-
-    used = reads(problem.goals)
-    for action in problem.actions:
-        used |= reads(action.preconditions)
-        for effect in action.effects:
             used |= reads([effect.fluent, effect.value, effect.condition])
-    gone = names | {f.name for f in problem.fluents if not f.type.is_bool_type() and f.name not in used}
+        used |= reads(action.preconditions)
+    metrics = [m for m in simple.quality_metrics if m.is_minimize_action_costs() and "ACTIONS_COST" in known.features]
+    for metric in metrics:
+        used |= reads([cost for cost in metric.costs.values() if cost is not None])
     lean = New(problem.name, environment=problem.environment)
-    for fluent in problem.fluents:
+    gone = {f.name for f in simple.fluents if not f.type.is_bool_type() and f.name not in used}
+    for fluent in simple.fluents:
         if fluent.name not in gone:
-            lean.add_fluent(fluent, default_initial_value=problem.fluents_defaults.get(fluent))
-    lean.add_actions(problem.actions)
-    lean.add_objects(problem.all_objects)
-    for node, value in problem.explicit_initial_values.items():
+            lean.add_fluent(fluent, default_initial_value=simple.fluents_defaults.get(fluent))
+    lean.add_actions(simple.actions)
+    lean.add_objects(simple.all_objects)
+    for node, value in simple.explicit_initial_values.items():
         if node.fluent().name not in gone:
             lean.set_initial_value(node, value)
-    for goal in problem.goals:
+    for goal in simple.goals:
         lean.add_goal(goal)
+    for metric in metrics:
+        lean.add_quality_metric(metric)
     return lean
 
 
@@ -210,7 +204,7 @@ def _without(problem: Problem, forbidden: frozenset[Atom]) -> tuple[Problem, dic
     return changed, names
 
 
-def _top_k(problem: Problem, most: int) -> tuple[str, list[list[Atom]]]:
+def _top_k(problem: Problem, most: int) -> Answers:
     """The best plans, by kstar-planner."""
     from kstar_planner import planners
     from unified_planning.io import PDDLWriter
@@ -223,9 +217,10 @@ def _top_k(problem: Problem, most: int) -> tuple[str, list[list[Atom]]]:
         answer = planners.plan_topk(
             domain_file=domain, problem_file=task, number_of_plans_bound=most, timeout=None, search_heuristic="lmcut()"
         )
-    plans = [[tuple(step.strip("()").split()) for step in plan["actions"]] for plan in answer.get("plans", ())]
 
-    def named(call: Sequence[str]) -> Atom:
-        return tuple(writer.get_item_named(word).name for word in call)
+    def named(step: str) -> Atom:
+        return tuple(writer.get_item_named(word).name for word in step.strip("()").split())
 
-    return ("unsolvable" if answer.get("unsolvable") else "not_found"), [[named(c) for c in plan] for plan in plans]
+    for plan in answer.get("plans", ()):
+        yield [named(step) for step in plan["actions"]]
+    yield "unsolvable" if answer.get("unsolvable") else "not_found"

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from envs.pddl.environment import PddlEnvironment
+from envs.pddl.errors import PddlError
 from envs.pddl.planners import DEFAULT, ask
 from envs.pddl.search import Bounds, TooLargeError, state_graph
 from envs.travelplanner.declared_lm import DeclaredLM
@@ -25,6 +26,8 @@ from experiments.harness.places import RESULTS
 from tape import TapeAgent
 
 MOST = 40
+OPTIMAL = "fast-downward-opt"
+"""The planner whose plans are optimal; installed for ``--cases`` alone."""
 COUNTED = Bounds(seconds=5, states=5_000)
 """How far states are counted."""
 
@@ -46,6 +49,36 @@ def measure(domain: Path, problem: Path, planner: str, plans: int, bounds: Bound
     except TooLargeError:
         states = None
     return {"alone": alone, "tape": tape, "states": states}
+
+
+def compare(domain: Path, problem: Path) -> dict[str, Any]:
+    """A public problem: refused with what, or the cost of TAPE's plan by two planners and Fast Downward's optimum."""
+    try:
+        env = PddlEnvironment(domain, problem)
+    except PddlError as error:
+        return {"refused": str(error).partition(": ")[2]}
+    row: dict[str, Any] = {"objects": len(env.domain.names.objects)}
+    start, saves = env.domain.task.start, env.domain.saves
+    answer = asyncio.run(ask(env.domain, OPTIMAL, start, 1))
+    row["optimum"] = answer.end
+    if answer.plans:
+        used = env.domain.used(start, [env.domain.parse(action) for action in answer.plans[0]])
+        row["optimum"] = None if used is None else used.get(saves, 0)
+    for planner in (DEFAULT, OPTIMAL):
+        result = TapeAgent(DeclaredLM("first"), proposer=f"planner:{planner}", num_plans=4).run(env)
+        row[planner] = result.used.get(saves, 0) if result.success else result.detail
+    return row
+
+
+def cases(folder: Path) -> list[dict[str, Any]]:
+    """Every problem below a folder, each beside its domain."""
+    rows = []
+    for file in sorted(folder.rglob("*.pddl")):
+        [domain] = [other for other in file.parent.glob("*.pddl") if "domain" in other.stem or other.stem == "d"]
+        if file != domain:
+            rows.append({"problem": str(file.relative_to(folder)), **compare(domain, file)})
+            print(json.dumps(rows[-1]), flush=True)
+    return rows
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -87,7 +120,11 @@ def main() -> None:
     parser.add_argument("--domains", nargs="*")
     parser.add_argument("--planner", default=DEFAULT)
     parser.add_argument("--plans", type=int, default=4)
+    parser.add_argument("--cases", type=Path, help="instead: compare public problems with Fast Downward's optimum")
     args = parser.parse_args()
+    if args.cases:
+        args.out.write_text(json.dumps(cases(args.cases), indent=1) + "\n")
+        return
     rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
     done = {(row["domain"], row["problem"]) for row in rows}
     folders = sorted(path for path in args.data.iterdir() if path.is_dir()) if args.data else []
