@@ -17,7 +17,7 @@ PIP = $(PY) -m pip install --quiet --disable-pip-version-check --no-input -c con
 # All that is played and drawn offline with nothing but Python.
 BASE = local,solvers,plots,search,mcp,serve
 # What one may lack: scienceworld needs Java, alfworld a C++ compiler and cmake. LiteLLM's proxy needs an environment of its own.
-EXTRAS = gguf dense parquet ray openai anthropic alfworld scienceworld postgres agentdojo otel inspect langchain pydantic-ai \
+EXTRAS = gguf dense parquet ray openai anthropic alfworld scienceworld pddl postgres agentdojo otel inspect langchain pydantic-ai \
 	openai-agents smolagents dspy dbos docs
 WORKERS ?= 2
 

@@ -15,12 +15,12 @@ from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom, written
 from envs.pddl.metric import METRIC, TOTAL_COST
 from envs.pddl.names import FINISH, in_python
-from envs.pddl.search import Bounds, cheapest_plans
+from envs.pddl.search import Bounds, SearchedDomain, cheapest_plans
 from envs.pddl.state import PddlState, as_state
-from envs.pddl.task import PddlTask, Step
+from envs.pddl.task import PddlStep, PddlTask
 from tape.budget import Resources, declare, kinds
-from tape.protocols import Action, Domain, Observation, Prediction, State
-from tape.protocols.parts import ExactPlanner, GoalTest, Outcomes
+from tape.protocols import Action, Observation, Prediction, State
+from tape.protocols.parts import ExactPlanner, GoalTest
 
 _CALL = re.compile(r"(\w+)\(\s*((?:\w+\s*(?:,\s*\w+\s*)*)?)\)")
 
@@ -32,8 +32,8 @@ BUILT_IN = frozenset(kinds())
 
 
 @dataclass(frozen=True)
-class Names:
-    """Names of Python for those of a problem, and back.
+class PddlNames:
+    """PddlNames of Python for those of a problem, and back.
 
     Attributes:
         actions: The identifier of each action.
@@ -44,7 +44,7 @@ class Names:
     objects: Mapping[str, str]
 
     @classmethod
-    def of(cls, task: PddlTask) -> Names:
+    def of(cls, task: PddlTask) -> PddlNames:
         """The names of a problem."""
         actions = in_python(task.schemas, {FINISH} if task.finishes else ())
         return cls(actions, in_python(item.name for item in task.problem.all_objects))
@@ -55,7 +55,7 @@ class Names:
         return f"{name}({', '.join(self.objects[item] for item in action[1:])})"
 
 
-class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
+class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
     """What a problem declares.
 
     An action's outcome is known exactly, as the problem gives its rules. Only the state at the goal, or after
@@ -67,13 +67,12 @@ class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
         files: The domain and the problem, for planners that read files.
     """
 
-    saves: str
     deterministic = True
     voted = False
     on_infeasible = "budget"
 
     def __init__(self, task: PddlTask, bounds: Bounds | None = None, files: tuple[Path, Path] | None = None) -> None:
-        self.task, self.names, self.files = task, Names.of(task), files
+        self.task, self.names, self.files = task, PddlNames.of(task), files
         self.bounds = bounds or Bounds()
         self._actions = {name: action for action, name in self.names.actions.items()}
         self._objects = {name: item for item, name in self.names.objects.items()}
@@ -106,11 +105,11 @@ class PddlDomain(Domain, Outcomes, GoalTest, ExactPlanner):
             raise PddlError(f"there is no object {unknown[0]}")
         return (self._actions.get(match[1], match[1]), *(self._objects[item] for item in given))
 
-    def _step(self, state: PddlState, action: Action) -> Step:
+    def _step(self, state: PddlState, action: Action) -> PddlStep:
         try:
             call = self.parse(action)
         except PddlError as error:
-            return Step(None, {}, str(error))
+            return PddlStep(None, {}, str(error))
         return self.task.step(state, call)
 
     def amounts(self, used: Mapping[str, Fraction]) -> dict[str, int]:

@@ -27,7 +27,7 @@ from unified_planning.shortcuts import get_environment
 from envs.pddl.domain import PddlDomain
 from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom
-from envs.pddl.search import Bounds, TooLargeError, cheapest_plans
+from envs.pddl.search import Bounds, TooManyStatesError, cheapest_plans
 from envs.pddl.several_plans import several_plans
 from envs.pddl.task import PddlTask
 
@@ -107,10 +107,10 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         domain, remaining = self._posed(problem, timeout)
         try:
             return self._exact(domain, remaining)
-        except TooLargeError as error:
+        except TooManyStatesError as error:
             said = str(error)
-        if found := [plan for plan, _ in self._improving(domain, remaining)]:
-            return PlanGenerationResult(Status.SOLVED_SATISFICING, self._plan(problem, found[-1]), self.name)
+        if plans := [plan for plan, _ in self._improving(domain, remaining)]:
+            return PlanGenerationResult(Status.SOLVED_SATISFICING, self._plan(problem, plans[-1]), self.name)
         return PlanGenerationResult(Status.UNSOLVABLE_INCOMPLETELY, None, self.name, metrics={"search": said})
 
     def _get_solutions(
@@ -123,7 +123,7 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
             yield PlanGenerationResult(Status.INTERMEDIATE, self._plan(problem, plan), self.name)
         try:
             yield self._exact(domain, remaining)
-        except TooLargeError:
+        except TooManyStatesError:
             return
 
     def _posed(self, problem: Problem, timeout: float | None) -> tuple[PddlDomain, dict[str, int]]:

@@ -43,7 +43,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True)
-class Answer:
+class PlannerAnswer:
     """What a planner has answered.
 
     Attributes:
@@ -82,7 +82,7 @@ class PlannerProposer:
             raise EpisodeEnded("no_plan", self.worded(answers[0]))
         return [[Plan(tuple(plan)) for plan in answer.plans] for answer in answers]
 
-    def worded(self, answer: Answer) -> str:
+    def worded(self, answer: PlannerAnswer) -> str:
         """Why there is no plan."""
         if answer.wrong:
             return f"no plan of {self._name} can be followed: {'; '.join(dict.fromkeys(answer.wrong))}"
@@ -92,7 +92,7 @@ class PlannerProposer:
         )
 
 
-async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> Answer:
+async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> PlannerAnswer:
     """Ask a planner for plans from a state.
 
     Raises:
@@ -122,7 +122,7 @@ async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> An
         (line for line in lines if "end" in line),
         {"end": "failed", "said": "its process has ended, perhaps for want of memory"},
     )
-    return Answer(plans, last["end"], last.get("said", ""), wrong)
+    return PlannerAnswer(plans, last["end"], last.get("said", ""), wrong)
 
 
 def _refused(domain: PddlDomain, state: PddlState, plan: Sequence[tuple[str, ...]]) -> str:

@@ -71,10 +71,10 @@ def load_problem(domain: Path, problem: Path) -> tuple[Problem, list[tuple[str, 
     return parsed, soft
 
 
-def _require_tree(domain: text.Item, file: Path) -> None:
+def _require_tree(domain: text.SExpression, file: Path) -> None:
     """Refuse types that are their own supertypes, which a parser follows for ever."""
     types = next((item for item in domain.parts if item.head == ":types"), None)
-    above, waiting = dict[str, tuple[str, int]](), list[text.Item]()
+    above, waiting = dict[str, tuple[str, int]](), list[text.SExpression]()
     words = list(types.parts[1:]) if types is not None else []
     for i, word in enumerate(words):
         if word.word == "-" and i + 1 < len(words):
@@ -117,8 +117,8 @@ def _worded(error: Exception, file: Path) -> PddlError:
     """An error of the parser as ours, with the line that it names."""
     line = getattr(error, "lineno", None)
     said = str(error) or type(error).__name__
-    if line is None and (found := _LINE.search(said)):
-        line = int(found[1])
+    if line is None and (match := _LINE.search(said)):
+        line = int(match[1])
     said = said.split("  (at char")[0].strip().splitlines()[0]
     if isinstance(error, KeyError):
         said = f"{said} is not declared"
@@ -136,11 +136,13 @@ def require_supported(problem: Problem, file: Path | None = None) -> None:
             raise PddlError(f"{name} are not supported", file)
 
 
-def _condition(domain_text: str, whole: text.Item, condition: str, domain: Path, problem: Path, parsed: Problem) -> Any:
+def _condition(
+    domain_text: str, whole: text.SExpression, condition: str, domain: Path, problem: Path, parsed: Problem
+) -> Any:
     """The condition of a preference, read as the goal of the same problem."""
     parts = [item for item in whole.parts if item.head not in (":goal", ":metric")]
-    goal = text.Item(whole.line, f"( :goal {condition} )")
-    written_out = str(text.Item(whole.line, parts=(*parts, goal)))
+    goal = text.SExpression(whole.line, f"( :goal {condition} )")
+    written_out = str(text.SExpression(whole.line, parts=(*parts, goal)))
     read = _parsed(domain_text, written_out, domain, problem)
     return parsed.environment.expression_manager.And(read.goals)
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import solvers
 from envs.pddl.errors import PddlError
 from envs.pddl.state import PddlState, as_state
 from tape.choice.graph import PlanGraph
 from tape.engine.score import save
-from tape.protocols import Action
-
-if TYPE_CHECKING:
-    from envs.pddl.domain import PddlDomain
+from tape.protocols import Action, Domain
+from tape.protocols.parts import Outcomes
 
 
 @dataclass(frozen=True)
@@ -33,15 +30,27 @@ class Bounds:
     states: int = 20_000
 
 
-class TooLargeError(PddlError):
+class SearchedDomain(Domain, Outcomes):
+    """A domain all of whose states can be looked at.
+
+    Attributes:
+        bounds: How far.
+        saves: The resource that the best plan uses least of.
+    """
+
+    bounds: Bounds
+    saves: str
+
+
+class TooManyStatesError(PddlError):
     """There are more states than the bounds allow."""
 
 
-def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
+def state_graph(domain: SearchedDomain, start: PddlState) -> PlanGraph:
     """All states that are reachable, with the costs of the actions between them; goals are its ends.
 
     Raises:
-        TooLargeError: There are more states than the bounds of the domain allow, or it takes too long.
+        TooManyStatesError: There are more states than the bounds of the domain allow, or it takes too long.
     """
     bounds, until = domain.bounds, time.monotonic() + domain.bounds.seconds
     graph, queue = PlanGraph(domain.key), [start]
@@ -53,7 +62,7 @@ def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
             graph.set_reward(key, 1.0)
             continue
         graph.no_end(key)
-        for action in domain.admissible(here):
+        for action in domain.admissible(here) or ():
             after = domain.outcome(here, action).state
             if after is None:  # a cap on a number of the state forbids it
                 continue
@@ -63,7 +72,7 @@ def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
                 known.add(target)
                 queue.append(as_state(after))
         if len(known) > bounds.states or time.monotonic() > until:
-            raise TooLargeError(
+            raise TooManyStatesError(
                 f"the exact search has looked at {len(known):,} states within {bounds.seconds:g} s and is not through "
                 f"(at most {bounds.states:,}); use a planner: --proposer planner:pyperplan"
             )
@@ -71,7 +80,7 @@ def state_graph(domain: PddlDomain, start: PddlState) -> PlanGraph:
 
 
 def cheapest_plans(
-    domain: PddlDomain, start: PddlState, remaining: Mapping[str, int], count: int, *, relaxed: bool = True
+    domain: SearchedDomain, start: PddlState, remaining: Mapping[str, int], count: int, *, relaxed: bool = True
 ) -> Sequence[Sequence[Action]]:
     """At most ``count`` plans of least cost within what remains.
 

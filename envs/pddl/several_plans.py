@@ -45,23 +45,23 @@ def several_plans(problem: Problem, name: str, count: int) -> Answers:
     """
     solve = _top_k if name in TOP_K else _engine(name)
     queue, seen = deque([frozenset[Atom]()]), {frozenset[Atom]()}
-    found, end = list[list[Atom]](), "not_found"
-    while queue and len(found) < count:
+    known_plans, end = list[list[Atom]](), "not_found"
+    while queue and len(known_plans) < count:
         forbidden = queue.popleft()
         changed, names = _without(problem, forbidden) if forbidden else (problem, {})
-        for answer in solve(changed, count - len(found)):
+        for answer in solve(changed, count - len(known_plans)):
             if isinstance(answer, str):
                 end = end if forbidden else answer
                 break
             plan: list[Atom] = [(names.get(call[0], call[0]), *call[1:]) for call in answer]
-            if plan not in found:
-                found.append(plan)
+            if plan not in known_plans:
+                known_plans.append(plan)
                 yield plan
             if name not in TOP_K and len(forbidden) < MOST_FORBIDDEN:
                 following = dict.fromkeys(forbidden | {call} for call in plan)
                 queue.extend(item for item in following if item not in seen)
                 seen.update(following)
-    yield "solved" if found else end
+    yield "solved" if known_plans else end
 
 
 def _engine(name: str) -> Callable[[Problem, int], Answers]:

@@ -54,7 +54,7 @@ class _Effect:
 
 
 @dataclass(frozen=True)
-class Step:
+class PddlStep:
     """What comes of an action.
 
     Attributes:
@@ -166,31 +166,31 @@ class PddlTask:
         values = self.values(state)
         return next((text for text, goal in self._goals if not goal(values, {})), "")
 
-    def step(self, state: PddlState, call: Atom) -> Step:
+    def step(self, state: PddlState, call: Atom) -> PddlStep:
         """What comes of an action: ``("stack", "a", "b")``."""
         name, arguments = call[0], call[1:]
         if state.finished:
-            return Step(None, {}, "the plan has ended")
+            return PddlStep(None, {}, "the plan has ended")
         if name == FINISH and self.finishes and not arguments:
             return self._finish(state)
         if name not in self.schemas:
-            return Step(None, {}, f"there is no action {name}")
+            return PddlStep(None, {}, f"there is no action {name}")
         schema, values = self.schemas[name], self.values(state)
         if len(arguments) != len(schema.parameters):
-            return Step(None, {}, f"{name} has {len(schema.parameters)} parameters, got {len(arguments)}")
+            return PddlStep(None, {}, f"{name} has {len(schema.parameters)} parameters, got {len(arguments)}")
         bound = {parameter: given for (parameter, _), given in zip(schema.parameters, arguments, strict=True)}
         for (parameter, allowed), given in zip(schema.parameters, arguments, strict=True):
             if given not in allowed:
-                return Step(None, {}, f"{given} cannot be {parameter} of {name}")
+                return PddlStep(None, {}, f"{given} cannot be {parameter} of {name}")
         try:
             for node, holds in schema.conditions:
                 if not holds(values, bound):
-                    return Step(None, {}, f"{written(call)} needs {_substituted(node, bound)}")
+                    return PddlStep(None, {}, f"{written(call)} needs {_substituted(node, bound)}")
             return self._applied(state, schema, values, bound)
         except UndefinedError as error:
-            return Step(None, {}, f"{written(call)}: {error}")
+            return PddlStep(None, {}, f"{written(call)}: {error}")
 
-    def _applied(self, state: PddlState, schema: Schema, values: Values, bound: Binding) -> Step:
+    def _applied(self, state: PddlState, schema: Schema, values: Values, bound: Binding) -> PddlStep:
         added, deleted = set[Atom](), set[Atom]()
         assigned, changes = dict[Atom, Fraction](), dict[Atom, Fraction]()
         for effect in schema.effects:
@@ -217,21 +217,21 @@ class PddlTask:
             numbers[atom] += amount
         for atom, most in self.bounds.items():
             if numbers.get(atom, most) > most:
-                return Step(None, {}, f"{written(atom)} would be {numbers[atom]}, and its cap is {most}")
+                return PddlStep(None, {}, f"{written(atom)} would be {numbers[atom]}, and its cap is {most}")
         after = PddlState(frozenset((state.facts - deleted) | added), tuple(sorted(numbers.items())))
         used = {name: changes.get((name,), Fraction(0)) for name in self.counted}
-        return Step(after, {**used, **self.metric.of_step(schema.name, values, bound, used)})
+        return PddlStep(after, {**used, **self.metric.of_step(schema.name, values, bound, used)})
 
-    def _finish(self, state: PddlState) -> Step:
+    def _finish(self, state: PddlState) -> PddlStep:
         if missing := self._holds(state):
-            return Step(None, {}, f"the goal does not hold: {missing}")
+            return PddlStep(None, {}, f"the goal does not hold: {missing}")
         values = self.values(state)
         price = sum((weight for holds, weight in self._preferences if not holds(values, {})), Fraction(0))
         price += self.metric.final(values, {}) if self.metric.final else 0
         if price < 0:
             raise PddlError(f"the metric of a last state is {price}; it must not be negative")
         ended = PddlState(state.facts, state.numbers, finished=True)
-        return Step(ended, {self.metric.name: price})
+        return PddlStep(ended, {self.metric.name: price})
 
     def applicable(self, state: PddlState) -> Iterator[Atom]:
         """The actions that apply in a state, by the order of the domain."""

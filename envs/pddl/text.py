@@ -32,7 +32,7 @@ UNSUPPORTED = {
 
 
 @dataclass(frozen=True)
-class Item:
+class SExpression:
     """A word, or a list of items.
 
     Attributes:
@@ -43,14 +43,14 @@ class Item:
 
     line: int
     word: str = ""
-    parts: tuple[Item, ...] = ()
+    parts: tuple[SExpression, ...] = ()
 
     @property
     def head(self) -> str:
         """The first word of a list."""
         return self.parts[0].word if self.parts else ""
 
-    def lists(self) -> Iterator[Item]:
+    def lists(self) -> Iterator[SExpression]:
         """This list and all lists in it, in the order of the text."""
         waiting = [self]
         while waiting:
@@ -62,7 +62,7 @@ class Item:
     def __str__(self) -> str:
         """The PDDL of it, on one line."""
         written: list[str] = []
-        waiting: list[Item | str] = [self]
+        waiting: list[SExpression | str] = [self]
         while waiting:
             item = waiting.pop()
             if isinstance(item, str) or item.word:
@@ -86,13 +86,13 @@ def load(file: Path) -> str:
         raise PddlError(f"is no UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}", file) from None
 
 
-def read(text: str, file: Path) -> Item:
+def read(text: str, file: Path) -> SExpression:
     """The one list of a file.
 
     Raises:
         PddlError: Parentheses do not match, or something stands outside of the list.
     """
-    line, open_lists, whole = 1, list[tuple[int, list[Item]]](), list[Item]()
+    line, open_lists, whole = 1, list[tuple[int, list[SExpression]]](), list[SExpression]()
     for match in _TOKEN.finditer(text):
         word = match.group()
         if word == "\n":
@@ -103,11 +103,11 @@ def read(text: str, file: Path) -> Item:
             if not open_lists:
                 raise PddlError("a ) closes nothing", file, line)
             began, parts = open_lists.pop()
-            (open_lists[-1][1] if open_lists else whole).append(Item(began, parts=tuple(parts)))
+            (open_lists[-1][1] if open_lists else whole).append(SExpression(began, parts=tuple(parts)))
         elif not word.startswith(";"):
             if not open_lists:
                 raise PddlError(f"{word} stands outside of (define ...)", file, line)
-            open_lists[-1][1].append(Item(line, word.lower()))
+            open_lists[-1][1].append(SExpression(line, word.lower()))
     if open_lists:
         raise PddlError(f"is cut off: the ( of line {open_lists[-1][0]} is not closed", file, line)
     if len(whole) != 1 or whole[0].head != "define":
@@ -115,7 +115,7 @@ def read(text: str, file: Path) -> Item:
     return whole[0]
 
 
-def require_supported(whole: Item, file: Path) -> None:
+def require_supported(whole: SExpression, file: Path) -> None:
     """Refuse constructs that are not supported.
 
     Raises:
@@ -130,7 +130,7 @@ def require_supported(whole: Item, file: Path) -> None:
             raise PddlError("timed initial literals are not supported", file, timed.line)
 
 
-def _require_numeric(functions: Item, file: Path) -> None:
+def _require_numeric(functions: SExpression, file: Path) -> None:
     for dash, kind in zip(functions.parts, functions.parts[1:], strict=False):
         if dash.word == "-" and kind.word != "number":
             raise PddlError(
@@ -138,7 +138,7 @@ def _require_numeric(functions: Item, file: Path) -> None:
             )
 
 
-def _is_timed(item: Item) -> bool:
+def _is_timed(item: SExpression) -> bool:
     return len(item.parts) == 3 and item.head == "at" and item.parts[1].word.replace(".", "").isdigit()
 
 
@@ -159,41 +159,43 @@ class Preference:
     weight: str = "0"
 
 
-def without_preferences(whole: Item, file: Path) -> tuple[str, list[Preference]]:
+def without_preferences(whole: SExpression, file: Path) -> tuple[str, list[Preference]]:
     """A problem without its preferences, and these.
 
     Raises:
         PddlError: A preference stands where it is not supported, or the metric weighs it by more than a factor.
     """
-    parts, found = list(whole.parts), list[Preference]()
+    parts, preferences = list(whole.parts), list[Preference]()
     for i, part in enumerate(parts):
         if part.head == ":goal" and len(part.parts) == 2:
             goal = part.parts[1]
             conjuncts = goal.parts[1:] if goal.head == "and" else (goal,)
             soft = [item for item in conjuncts if item.head == "preference"]
-            found = [_preference(item, file) for item in soft]
+            preferences = [_preference(item, file) for item in soft]
             if soft:
                 hard = tuple(item for item in conjuncts if item.head != "preference")
-                goal = Item(goal.line, parts=(Item(goal.line, "and"), *hard))
-                parts[i] = Item(part.line, parts=(part.parts[0], goal))
-    for item in Item(whole.line, parts=tuple(parts)).lists():
+                goal = SExpression(goal.line, parts=(SExpression(goal.line, "and"), *hard))
+                parts[i] = SExpression(part.line, parts=(part.parts[0], goal))
+    for item in SExpression(whole.line, parts=tuple(parts)).lists():
         if item.head == "preference":
             raise PddlError("a preference is supported as a part of the goal's (and ...) alone", file, item.line)
-    if found:
-        parts, found = _weighed(parts, found, file)
-    return str(Item(whole.line, parts=tuple(parts))), found
+    if preferences:
+        parts, preferences = _weighed(parts, preferences, file)
+    return str(SExpression(whole.line, parts=tuple(parts))), preferences
 
 
-def _preference(item: Item, file: Path) -> Preference:
+def _preference(item: SExpression, file: Path) -> Preference:
     if len(item.parts) != 3 or not item.parts[1].word:
         raise PddlError("a preference is (preference NAME CONDITION)", file, item.line)
     return Preference(item.parts[1].word, str(item.parts[2]), item.line)
 
 
-def _weighed(parts: list[Item], found: list[Preference], file: Path) -> tuple[list[Item], list[Preference]]:
+def _weighed(
+    parts: list[SExpression], preferences: list[Preference], file: Path
+) -> tuple[list[SExpression], list[Preference]]:
     """The parts with a metric of its other terms, and the preferences with their weights."""
     weights: dict[str, str] = {}
-    kept: list[Item] = []
+    kept: list[SExpression] = []
     for part in parts:
         if part.head != ":metric" or len(part.parts) != 3:
             kept.append(part)
@@ -213,8 +215,14 @@ def _weighed(parts: list[Item], found: list[Preference], file: Path) -> tuple[li
                 raise PddlError("(is-violated ...) is weighed by a number: (* 5 (is-violated p))", file, term.line)
             weights[violated.parts[1].word] = factors[0].word if factors else "1"
         if others:
-            metric = others[0] if len(others) == 1 else Item(whole.line, parts=(Item(whole.line, "+"), *others))
-            kept.append(Item(part.line, parts=(*part.parts[:2], metric)))
-    if unknown := sorted(weights.keys() - {item.name for item in found}):
+            metric = (
+                others[0]
+                if len(others) == 1
+                else SExpression(whole.line, parts=(SExpression(whole.line, "+"), *others))
+            )
+            kept.append(SExpression(part.line, parts=(*part.parts[:2], metric)))
+    if unknown := sorted(weights.keys() - {item.name for item in preferences}):
         raise PddlError(f"the metric weighs a preference that the goal does not have: {unknown[0]}", file)
-    return kept, [Preference(p.name, p.condition, p.line, weights.get(p.name, "0" if weights else "1")) for p in found]
+    return kept, [
+        Preference(p.name, p.condition, p.line, weights.get(p.name, "0" if weights else "1")) for p in preferences
+    ]

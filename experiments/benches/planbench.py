@@ -20,7 +20,7 @@ from typing import Any
 from envs.pddl.environment import PddlEnvironment
 from envs.pddl.errors import PddlError
 from envs.pddl.planners import DEFAULT, ask
-from envs.pddl.search import Bounds, TooLargeError, state_graph
+from envs.pddl.search import Bounds, TooManyStatesError, state_graph
 from envs.travelplanner.declared_lm import DeclaredLM
 from experiments.harness.places import RESULTS
 from tape import TapeAgent
@@ -46,7 +46,7 @@ def measure(domain: Path, problem: Path, planner: str, plans: int, bounds: Bound
     counted = PddlEnvironment(domain, problem, bounds=COUNTED).domain
     try:
         states: int | None = len(state_graph(counted, counted.task.start).nodes)
-    except TooLargeError:
+    except TooManyStatesError:
         states = None
     return {"alone": alone, "tape": tape, "states": states}
 

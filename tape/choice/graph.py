@@ -353,7 +353,9 @@ class PlanGraph:
             (:action e0-taxi :parameters ()
         """
         self._require(start)
-        return write_pddl(self, start, budget or {})
+        nodes = dict(self.nx.nodes(data=True))
+        ends = [node for node in nodes if nodes[node]["goal"]] or self.terminals(start)
+        return write_pddl(nodes, self.usable_edges(), ends, start, budget or {})
 
     def to_dict(self, **extra: Any) -> dict[str, Any]:
         """Node-link form with a schema number; ``extra`` is kept beside it."""

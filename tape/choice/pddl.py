@@ -11,70 +11,52 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tape.budget import kind_of
+from tape.choice.graph_problem import Edge, Nodes
 from tape.errors import GraphError
 from tape.files import replace_file
-
-if TYPE_CHECKING:
-    from tape.choice.graph import PlanGraph
-    from tape.choice.graph_problem import Edge
 
 _OTHER = re.compile(r"[^a-z0-9]+")
 _STEP = re.compile(r"\(\s*e(\d+)\b[^()]*\)")
 
 
-def write_pddl(graph: PlanGraph, start: str, caps: Mapping[str, int]) -> tuple[str, str]:
+def write_pddl(
+    nodes: Nodes, edges: Sequence[Edge], ends: Sequence[str], start: str, caps: Mapping[str, int]
+) -> tuple[str, str]:
     """The domain and the problem of a graph; see :meth:`tape.choice.graph.PlanGraph.to_pddl`."""
-    edges = graph.usable_edges()
-    numbers = {node: f"at-{i}" for i, node in enumerate(graph.nodes)}
+    if not ends:
+        raise GraphError("the graph has no goal and no end of a plan, so there is no goal to write in PDDL")
+    numbers = {node: f"at-{i}" for i, node in enumerate(nodes)}
     for edge in edges:
         if missing := [kind for kind in caps if edge.cost[kind] is None]:
             raise GraphError(f"{edge.action!r}: its cost in {missing[0]} is unknown, so no problem in PDDL says it")
     kinds = sorted({kind for edge in edges for kind, count in edge.cost.items() if count is not None} | {*caps})
-    lines = ["(define (domain plan-graph)", "(:requirements :strips :negative-preconditions :numeric-fluents)"]
+    lines = ["(define (domain plan-graph)", "(:requirements :strips :disjunctive-preconditions :numeric-fluents)"]
     lines += [f"(:predicates {' '.join(f'({name})' for name in numbers.values())})"]
     lines += [f"(:functions (value) {' '.join(f'(used-{_word(kind)})' for kind in kinds)})"]
-    lines += [_action(graph, edge, numbers, kinds) for edge in edges]
-    return "\n".join([*lines, ")", ""]), _problem(graph, start, caps, numbers, kinds)
+    lines += [_action(nodes, edge, numbers, kinds) for edge in edges]
+    goals = [f"({numbers[node]})" for node in ends]
+    reached = goals[0] if len(goals) == 1 else f"(or {' '.join(goals)})"
+    within = [f"(<= (used-{_word(kind)}) {_amount(kind, cap)})" for kind, cap in caps.items()]
+    init = [f"({numbers[start]})", "(= (value) 0)", *(f"(= (used-{_word(kind)}) 0)" for kind in kinds)]
+    problem = ["(define (problem plan)", "(:domain plan-graph)", f"(:init {' '.join(init)})"]
+    problem += [f"(:goal (and {' '.join([reached, *within])}))", "(:metric maximize (value))"]
+    return "\n".join([*lines, ")", ""]), "\n".join([*problem, ")", ""])
 
 
-def _action(graph: PlanGraph, edge: Edge, numbers: Mapping[str, str], kinds: Sequence[str]) -> str:
+def _action(nodes: Nodes, edge: Edge, numbers: Mapping[str, str], kinds: Sequence[str]) -> str:
     before, after = numbers[edge.source], numbers[edge.target]
     effects = [f"(not ({before}))", f"({after})"] if before != after else [f"({after})"]
     used = {kind: edge.cost[kind] or 0 for kind in kinds}
     effects += [f"(increase (used-{_word(kind)}) {_amount(kind, count)})" for kind, count in used.items() if count]
-    gain = Decimal(repr(graph.attributes(edge.target)["reward"])) + Decimal(repr(edge.reward))
+    gain = Decimal(repr(nodes[edge.target]["reward"])) + Decimal(repr(edge.reward))
     if gain:
         effects.append(f"({'increase' if gain > 0 else 'decrease'} (value) {abs(gain):f})")
     comment = edge.action.encode("unicode_escape").decode()
     return (
         f"; {comment}\n(:action {_name(edge)} :parameters ()\n :precondition (and ({before}))\n"
         f" :effect (and {' '.join(effects)}))"
-    )
-
-
-def _problem(
-    graph: PlanGraph, start: str, caps: Mapping[str, int], numbers: Mapping[str, str], kinds: Sequence[str]
-) -> str:
-    ends = [node for node in graph.nodes if graph.attributes(node)["goal"]] or graph.terminals(start)
-    if not ends:
-        raise GraphError("the graph has no goal and no end of a plan, so there is no goal to write in PDDL")
-    goals = [f"({numbers[node]})" for node in ends]
-    reached = goals[0] if len(goals) == 1 else f"(or {' '.join(goals)})"
-    within = [f"(<= (used-{_word(kind)}) {_amount(kind, cap)})" for kind, cap in caps.items()]
-    init = [f"({numbers[start]})", "(= (value) 0)", *(f"(= (used-{_word(kind)}) 0)" for kind in kinds)]
-    return "\n".join(
-        [
-            "(define (problem plan)",
-            "(:domain plan-graph)",
-            f"(:init {' '.join(init)})",
-            f"(:goal (and {' '.join([reached, *within])}))",
-            "(:metric maximize (value))",
-            ")",
-            "",
-        ]
     )
 
 
@@ -102,14 +84,12 @@ def read_plan(text: str) -> list[int]:
     return numbers
 
 
-def save_pddl(graph: PlanGraph, folder: Path, start: str, caps: Mapping[str, int], path: Sequence[Edge] | None) -> None:
+def save_pddl(texts: tuple[str, str], folder: Path, path: Sequence[Edge] | None) -> None:
     """Write ``domain.pddl`` and ``problem.pddl``, and ``plan.txt`` where there is a path."""
-    domain, problem = write_pddl(graph, start, caps)
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / "domain.pddl", domain.encode())
-    replace_file(folder / "problem.pddl", problem.encode())
-    if path is not None:
-        replace_file(folder / "plan.txt", write_plan(path).encode())
+    plan = () if path is None else (write_plan(path),)
+    for name, text in zip(("domain.pddl", "problem.pddl", "plan.txt"), (*texts, *plan), strict=False):
+        replace_file(folder / name, text.encode())
 
 
 def _name(edge: Edge) -> str:

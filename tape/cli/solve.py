@@ -108,7 +108,7 @@ def _write_files(
     if args.pddl:
         from tape.choice.pddl import save_pddl
 
-        save_pddl(graph, args.pddl, start, caps, path)
+        save_pddl(graph.to_pddl(start, caps), args.pddl, path)
         print(f"written: {args.pddl}", file=said)
     if args.draw:
         from tape.show.draw import draw

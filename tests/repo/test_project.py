@@ -14,7 +14,7 @@ GROUPS = {
     "tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.methods": "tape",
     "tape.proposers": "tape", "tape.models": "tape", "tape.views": "tape",
 }  # fmt: skip
-STAND_INS = {"simulated": "envs", "declared": "envs"}
+STAND_INS = {"planner": "envs", "simulated": "envs", "declared": "envs"}
 """Models that play one environment only, and come with it."""
 APART = ("smollm2", "litellm")
 """Extras that ``all`` leaves out: one builds llama.cpp, for many minutes; LiteLLM's proxy needs its own environment."""

@@ -59,13 +59,13 @@ def test_a_chosen_path_is_a_plan_for_both_validators(
     solution = solvers.solve(problem)
     folder = tmp_path_factory.mktemp("pddl")
     path = [graph.edge(ids[edge]) for edge in solution.edges] if solution.has_path else None
-    save_pddl(graph, folder, "home", caps, path)
+    save_pddl(graph.to_pddl("home", caps), folder, path)
     if path is not None:
         assert read_plan((folder / "plan.txt").read_text()) == [edge.id for edge in path]
         assert verdicts(folder) == (True, True)
     else:  # then every plan breaks the cap, also by the validators
         dear = [graph.edge(number) for number in graph.plans[0]]
-        save_pddl(graph, folder, "home", caps, dear)
+        save_pddl(graph.to_pddl("home", caps), folder, dear)
         assert verdicts(folder) == (False, False)
 
 
@@ -77,7 +77,7 @@ def test_tape_solve_writes_the_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(command) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "OPTIMAL"
     assert verdicts(tmp_path / "out") == (True, True)
-    assert (tmp_path / "out" / "plan.txt").read_text().endswith("; cost = 4 (unit cost)\n")
+    assert (tmp_path / "out" / "plan.txt").read_text().endswith("; cost = 3 (unit cost)\n")
 
 
 def test_what_cannot_be_written_is_refused() -> None:
