@@ -7,8 +7,11 @@ how the planner ended. Its memory is limited from the start; the parent limits t
 from __future__ import annotations
 
 import json
+import os
 import resource
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Answer the request."""
     asked = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     size = asked["memory"] << 20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     out = sys.stdout
@@ -39,6 +43,15 @@ def main() -> None:
         tell(end="memory")
     except Exception as error:
         tell(end="failed", said=f"{type(error).__name__}: {error}".strip()[:500])
+
+
+def _end_with_parent() -> None:
+    """Wait until the other end of the input is gone, and end with the processes that a planner has begun."""
+    while os.read(0, 1024):
+        pass
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def _problem(asked: dict[str, Any]) -> Problem:

@@ -141,6 +141,7 @@ async def _lines(request: Mapping[str, Any], seconds: float) -> list[dict[str, A
         sys.executable, "-m", "envs.pddl.planner_child",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         cwd=Path(__file__).parents[2], start_new_session=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},  # a planner in Python breaks ties alike each time
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None

@@ -19,24 +19,6 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"line:?\s*(\d+)")
 
-REFUSED = {
-    "CONTINUOUS_TIME": "durative actions",
-    "DISCRETE_TIME": "durative actions",
-    "PROCESSES": "processes",
-    "EVENTS": "events",
-    "OBJECT_FLUENTS": "object fluents",
-    "TRAJECTORY_CONSTRAINTS": "trajectory constraints",
-    "STATE_INVARIANTS": "trajectory constraints",
-    "SIMULATED_EFFECTS": "simulated effects",
-    "CONTINGENT": "sensing actions",
-    "HIERARCHICAL": "hierarchical tasks",
-    "ACTION_BASED_MULTI_AGENT": "several agents",
-    "TIMED_EFFECTS": "timed initial literals",
-    "TIMED_GOALS": "timed goals",
-}
-"""Features of a problem of unified-planning that are refused."""
-
-
 def load_problem(domain: Path, problem: Path) -> tuple[Problem, list[tuple[str, Any, Fraction]]]:
     """Read a problem of unified-planning, and its preferences.
 
@@ -59,7 +41,6 @@ def load_problem(domain: Path, problem: Path) -> tuple[Problem, list[tuple[str, 
     if not preferences:
         plain = texts[problem]
     parsed = _parsed(texts[domain], plain, domain, problem)
-    require_supported(parsed, problem)
     soft = []
     for preference in preferences:
         condition = _condition(texts[domain], wholes[problem], preference.condition, domain, problem, parsed)
@@ -123,17 +104,6 @@ def _worded(error: Exception, file: Path) -> PddlError:
     if isinstance(error, KeyError):
         said = f"{said} is not declared"
     return PddlError(said, file, line)
-
-
-def require_supported(problem: Problem, file: Path | None = None) -> None:
-    """Refuse a problem with features that are not supported.
-
-    Raises:
-        PddlError: Names the feature.
-    """
-    for feature, name in REFUSED.items():
-        if feature in problem.kind.features:
-            raise PddlError(f"{name} are not supported", file)
 
 
 def _condition(

@@ -149,3 +149,24 @@ def test_prompts_say_what_actions_need(tmp_path: Path) -> None:
     plan = env.prompt_format("chat").read_plan(state, "unstack(red, blue)\nstack(red, yellow)\nfly(red)")
     assert plan.actions == ("unstack(red, blue)", "stack(red, yellow)")
     assert not plan.valid
+
+
+def test_a_planner_ends_with_the_process_that_asked(tmp_path: Path) -> None:
+    import json
+    import subprocess
+    import sys
+
+    domain, problem = written(tmp_path, BLOCKS, TOWER)
+    asked = {"domain": str(domain), "problem": str(problem), "planner": "pyperplan", "count": 10**9}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "envs.pddl.planner_child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    )
+    assert child.stdin is not None
+    child.stdin.write(json.dumps({**asked, "memory": 2048, "start": None}) + "\n")
+    child.stdin.close()  # as the end of the asking process does
+    assert child.wait(60) != 0
