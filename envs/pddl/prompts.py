@@ -28,10 +28,10 @@ RULES = (
 EXAMPLE = (
     "Objects:\nroom: kitchen, hall\nball: ball1\n\nActions:\n"
     'def move(to: room): "Needs: nothing. Then: robot_at(to)."\n'
-    'def pick(what: ball, where: room): "Needs: robot_at(where); at(what, where); free_hand(). '
-    'Then: carries(what); no longer at(what, where), free_hand()."\n'
-    'def drop(what: ball, where: room): "Needs: robot_at(where); carries(what). Then: at(what, where), free_hand(); no '
-    'longer carries(what)."\n\nState: at(ball1, hall), free_hand(), robot_at(kitchen)\nGoal: at(ball1, kitchen)\n'
+    'def pick(what: ball, where: room): "Needs: robot_at(where); at(what, where); free_hand. '
+    'Then: carries(what); no longer at(what, where), free_hand."\n'
+    'def drop(what: ball, where: room): "Needs: robot_at(where); carries(what). Then: at(what, where), free_hand; no '
+    'longer carries(what)."\n\nState: at(ball1, hall), free_hand, robot_at(kitchen)\nGoal: at(ball1, kitchen)\n'
     "Write the plan.",
     "move(hall)\npick(ball1, hall)\nmove(kitchen)\ndrop(ball1, kitchen)",
 )
@@ -73,7 +73,8 @@ class PddlFormat(PromptFormat):
                 *inner, value = line[2:-1].split()
                 shown.append(f"{self._atoms([' '.join(inner)])} = {value}")
             else:
-                shown.append(f"{name.replace('-', '_')}({', '.join(objects.get(a, a) for a in arguments)})")
+                inside = f"({', '.join(objects.get(a, a) for a in arguments)})" if arguments else ""
+                shown.append(name.replace("-", "_") + inside)
         return ", ".join(shown) or "nothing"
 
     @cached_property

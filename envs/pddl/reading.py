@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"line:?\s*(\d+)")
 
+
 def load_problem(domain: Path, problem: Path) -> tuple[Problem, list[tuple[str, Any, Fraction]]]:
     """Read a problem of unified-planning, and its preferences.
 
