@@ -18,7 +18,7 @@ from envs.pddl.names import FINISH, in_python
 from envs.pddl.search import Bounds, SearchedDomain, cheapest_plans
 from envs.pddl.state import PddlState, as_state
 from envs.pddl.task import PddlStep, PddlTask
-from tape.budget import Resources, declare, kinds
+from tape.budget import Resources, declare, kind_of, kinds
 from tape.protocols import Action, Observation, Prediction, State
 from tape.protocols.parts import ExactPlanner, GoalTest
 
@@ -27,8 +27,8 @@ _CALL = re.compile(r"(\w+)\(\s*((?:\w+\s*(?:,\s*\w+\s*)*)?)\)")
 DIGITS = 6
 """Amounts are counted in millionths; what is smaller is rounded up, so that no cap is passed."""
 
-BUILT_IN = frozenset(kinds())
-"""Resources that no number of a problem may be named as."""
+UNIT = "unit"
+"""Of all numbers of problems. Resources of another unit are somebody else's, and no number is named as they are."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
         self._actions = {name: action for action, name in self.names.actions.items()}
         self._objects = {name: item for item, name in self.names.objects.items()}
         counted = sorted({*task.counted, task.metric.name, *([TOTAL_COST] if self._has_costs else [])} - {""})
-        self.kinds = in_python(counted, BUILT_IN)
+        self.kinds = in_python(counted, {kind for kind in kinds() if kind_of(kind).unit != UNIT})
         for kind in self.kinds.values():
-            declare(kind, "unit", f"1e-{DIGITS}")
+            declare(kind, UNIT, f"1e-{DIGITS}")
         self.saves = self.kinds.get(task.metric.name, "steps")
         self.step = lru_cache(maxsize=100_000)(self._step)
 

