@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 
 from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom, written
-from envs.pddl.metric import METRIC, TOTAL_COST
 from envs.pddl.names import FINISH, in_python
 from envs.pddl.search import Bounds, SearchedDomain, cheapest_plans
 from envs.pddl.state import PddlState, as_state
@@ -25,7 +23,7 @@ from tape.protocols.parts import ExactPlanner, GoalTest
 _CALL = re.compile(r"(\w+)\(\s*((?:\w+\s*(?:,\s*\w+\s*)*)?)\)")
 
 DIGITS = 6
-"""Amounts are counted in millionths; what is smaller is rounded up, so that no cap is passed."""
+"""Amounts are counted in millionths: what is used is rounded up and caps are rounded down, so that no cap is passed."""
 
 UNIT = "unit"
 """Of all numbers of problems. Resources of another unit are somebody else's, and no number is named as they are."""
@@ -33,10 +31,10 @@ UNIT = "unit"
 
 @dataclass(frozen=True)
 class PddlNames:
-    """PddlNames of Python for those of a problem, and back.
+    """Names of Python for those of a problem.
 
     Attributes:
-        actions: The identifier of each action.
+        actions: The identifier of each action, and of what ends a plan where plans say where they end.
         objects: The identifier of each object.
     """
 
@@ -46,13 +44,14 @@ class PddlNames:
     @classmethod
     def of(cls, task: PddlTask) -> PddlNames:
         """The names of a problem."""
-        actions = in_python(task.schemas, {FINISH} if task.finishes else ())
+        actions = in_python(task.schemas)
+        if task.finishes:
+            actions[FINISH] = in_python(["finish"], actions.values())["finish"]
         return cls(actions, in_python(item.name for item in task.problem.all_objects))
 
     def call(self, action: Atom) -> Action:
         """An action as a call: ``unstack(red, blue)``."""
-        name = self.actions.get(action[0], action[0])
-        return f"{name}({', '.join(self.objects[item] for item in action[1:])})"
+        return f"{self.actions[action[0]]}({', '.join(self.objects[item] for item in action[1:])})"
 
 
 class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
@@ -76,18 +75,13 @@ class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
         self.bounds = bounds or Bounds()
         self._actions = {name: action for action, name in self.names.actions.items()}
         self._objects = {name: item for item, name in self.names.objects.items()}
-        counted = sorted({*task.counted, task.metric.name, *([TOTAL_COST] if self._has_costs else [])} - {""})
-        self.kinds = in_python(counted, {kind for kind in kinds() if kind_of(kind).unit != UNIT})
+        self.kinds = in_python(
+            sorted({*task.counted, *task.metric.priced}), {kind for kind in kinds() if kind_of(kind).unit != UNIT}
+        )
         for kind in self.kinds.values():
             declare(kind, UNIT, f"1e-{DIGITS}")
         self.saves = self.kinds.get(task.metric.name, "steps")
         self.step = lru_cache(maxsize=100_000)(self._step)
-
-    @property
-    def _has_costs(self) -> bool:
-        return self.task.metric.name in (TOTAL_COST, METRIC) and any(
-            metric.is_minimize_action_costs() for metric in self.task.problem.quality_metrics
-        )
 
     def parse(self, action: Action) -> Atom:
         """A call as an action of the problem.
@@ -97,13 +91,13 @@ class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
         """
         match = _CALL.fullmatch(action.strip())
         if match is None:
-            raise PddlError(f"{action!r} is no call: write {next(iter(self._actions), FINISH)}(OBJECT, ...)")
+            raise PddlError(f"{action!r} is no call: write {next(iter(self._actions), 'ACTION')}(OBJECT, ...)")
         given = [item.strip() for item in match[2].split(",")] if match[2].strip() else []
-        if match[1] not in self._actions and not (match[1] == FINISH and self.task.finishes):
+        if match[1] not in self._actions:
             raise PddlError(f"there is no action {match[1]}; there is: {', '.join(self._actions)}")
         if unknown := [item for item in given if item not in self._objects]:
             raise PddlError(f"there is no object {unknown[0]}")
-        return (self._actions.get(match[1], match[1]), *(self._objects[item] for item in given))
+        return (self._actions[match[1]], *(self._objects[item] for item in given))
 
     def _step(self, state: PddlState, action: Action) -> PddlStep:
         try:
@@ -114,18 +108,33 @@ class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
 
     def amounts(self, used: Mapping[str, Fraction]) -> dict[str, int]:
         """What was used, in counts of its resources."""
-        return {self.kinds[name]: ceil(amount * 10**DIGITS) for name, amount in used.items() if name in self.kinds}
+        return {self.kinds[name]: ceil(amount * 10**DIGITS) for name, amount in used.items()}
 
-    def used(self, state: PddlState, plan: Sequence[Atom]) -> dict[str, int] | None:
-        """What a plan to the goal uses of each resource, in counts, steps included; None where it is no such plan."""
-        total: Counter[str] = Counter(steps=len(plan))
-        for call in [*plan, *([(FINISH,)] if self.task.finishes else [])]:
-            step = self.task.step(state, call)
-            if step.state is None:
-                return None
-            total.update(self.amounts(step.used))
-            state = step.state
-        return dict(total) if self.task.reached(state) else None
+    def used(self, plan: Sequence[Atom]) -> dict[str, int] | None:
+        """What a plan from the start to the goal uses, in counts, steps included; None where it is no such plan."""
+        step = self.task.follow(self.task.start, plan)
+        return None if step.state is None else {"steps": len(plan), **self.amounts(step.used)}
+
+    def caps(self, given: Mapping[str, Fraction]) -> tuple[dict[str, int], dict[str, Fraction]]:
+        """Caps as what plans may still use, in counts; and the caps that name no resource, as they were given.
+
+        Raises:
+            PddlError: A resource is above its cap at the start.
+        """
+        budget, others = dict[str, int](), dict[str, Fraction]()
+        names = {kind: name for name, kind in self.kinds.items()} | {name: name for name in self.kinds}
+        for cap, most in given.items():
+            if cap == "steps":
+                budget[cap] = floor(most)
+            elif cap in names:
+                left = most - self.task.used_at_start.get(names[cap], Fraction(0))
+                if left < 0:
+                    raise PddlError(f"cap {cap}={most}: it is {most - left} at the start already")
+                kind, count = self.kinds[names[cap]], floor(left * 10**DIGITS)
+                budget[kind] = min(count, budget.get(kind, count))
+            else:
+                others[cap] = most
+        return budget, others
 
     # --- what every environment declares ----------------------------------------------------------
 
@@ -148,11 +157,14 @@ class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
 
     def admissible(self, state: State) -> Sequence[Action]:
         """The calls that apply."""
-        return [self.names.call(action) for action in self.task.applicable(as_state(state))]
+        calls = map(self.names.call, self.task.applicable(as_state(state)))
+        return [call for call in calls if self.step(as_state(state), call).state is not None]
 
     def cost(self, state: State, action: Action) -> Resources:
-        """A step, and what the action adds to the numbers that are counted; of one that does not apply the step."""
-        return Resources({"steps": 1, **self.amounts(self.step(as_state(state), action).used)})
+        """What the action adds to the numbers that are counted, and a step; to end the plan is none."""
+        step = self.step(as_state(state), action)
+        ended = step.state is not None and step.state.finished
+        return Resources({"steps": int(not ended), **self.amounts(step.used)})
 
     def spelled_out(self, state: State, action: Action) -> str:
         """The action in PDDL."""

@@ -15,11 +15,14 @@ from unified_planning.engines import (
     AnytimeGuarantee,
     Credits,
     Engine,
+    LogLevel,
+    LogMessage,
     OptimalityGuarantee,
     PlanGenerationResult,
     PlanGenerationResultStatus,
 )
 from unified_planning.engines.mixins import AnytimePlannerMixin, OneshotPlannerMixin
+from unified_planning.exceptions import UPException, UPUsageError
 from unified_planning.model import Problem, ProblemKind
 from unified_planning.plans import ActionInstance, SequentialPlan
 from unified_planning.shortcuts import get_environment
@@ -27,6 +30,7 @@ from unified_planning.shortcuts import get_environment
 from envs.pddl.domain import PddlDomain
 from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom
+from envs.pddl.names import FINISH
 from envs.pddl.search import Bounds, TooManyStatesError, cheapest_plans
 from envs.pddl.several_plans import several_plans
 from envs.pddl.task import PddlTask
@@ -61,7 +65,10 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         Engine.__init__(self)
         OneshotPlannerMixin.__init__(self)
         AnytimePlannerMixin.__init__(self)
-        self._caps = {name: Fraction(str(most)) for name, most in (caps or {}).items()}
+        try:
+            self._caps = {name: Fraction(str(most)) for name, most in (caps or {}).items()}
+        except (ValueError, ZeroDivisionError) as error:
+            raise UPUsageError(f"caps are numbers: {error}") from None
         self._planner, self._states = planner, states
 
     @property
@@ -104,12 +111,15 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         for given, what in ((heuristic, "heuristic"), (output_stream, "output stream")):
             if given is not None:
                 warnings.warn(f"tape takes no {what}", UserWarning, stacklevel=3)
-        domain, remaining = self._posed(problem, timeout)
         try:
+            domain, remaining = self._posed(problem, timeout)
             return self._exact(domain, remaining)
         except TooManyStatesError as error:
             said = str(error)
-        if plans := [plan for plan, _ in self._improving(domain, remaining)]:
+        except PddlError as error:
+            log = [LogMessage(LogLevel.ERROR, str(error))]
+            return PlanGenerationResult(Status.UNSUPPORTED_PROBLEM, None, self.name, log_messages=log)
+        if plans := list(self._improving(domain, remaining)):
             return PlanGenerationResult(Status.SOLVED_SATISFICING, self._plan(problem, plans[-1]), self.name)
         return PlanGenerationResult(Status.UNSOLVABLE_INCOMPLETELY, None, self.name, metrics={"search": said})
 
@@ -119,7 +129,7 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         if output_stream is not None:
             warnings.warn("tape takes no output stream", UserWarning, stacklevel=3)
         domain, remaining = self._posed(problem, timeout)
-        for plan, _ in self._improving(domain, remaining):
+        for plan in self._improving(domain, remaining):
             yield PlanGenerationResult(Status.INTERMEDIATE, self._plan(problem, plan), self.name)
         try:
             yield self._exact(domain, remaining)
@@ -128,12 +138,11 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
 
     def _posed(self, problem: Problem, timeout: float | None) -> tuple[PddlDomain, dict[str, int]]:
         domain = PddlDomain(PddlTask(problem), Bounds(seconds=timeout or Bounds.seconds, states=self._states))
-        steps = {"steps": int(self._caps["steps"])} if "steps" in self._caps else {}
-        others = {name: most for name, most in self._caps.items() if name != "steps"}
-        if unknown := sorted(others.keys() - domain.kinds.keys()):
+        remaining, unknown = domain.caps(self._caps)
+        if unknown:
             known = ", ".join(("steps", *domain.kinds))
-            raise PddlError(f"there is no resource {unknown[0]} to cap; there is: {known}")
-        return domain, steps | domain.amounts(others)
+            raise UPUsageError(f"there is no resource {min(unknown)} to cap; there is: {known}")
+        return domain, remaining
 
     def _exact(self, domain: PddlDomain, remaining: Mapping[str, int]) -> PlanGenerationResult:
         problem = domain.task.problem
@@ -143,24 +152,26 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         calls = [domain.parse(action) for action in plans[0]]
         return PlanGenerationResult(Status.SOLVED_OPTIMALLY, self._plan(problem, calls), self.name)
 
-    def _improving(self, domain: PddlDomain, remaining: Mapping[str, int]) -> Iterator[tuple[list[Atom], int]]:
-        """Plans of the inner planner that fit, each cheaper than the one before; and their cost."""
+    def _improving(self, domain: PddlDomain, remaining: Mapping[str, int]) -> Iterator[list[Atom]]:
+        """Plans of the inner planner that fit, each cheaper than the one before."""
         best: int | None = None
-        factory = get_environment().factory
-        if self._planner not in factory.engines:
+        if self._planner not in get_environment().factory.engines:
             return
-        for plan in several_plans(domain.task.problem, self._planner, SEVERAL):
-            if isinstance(plan, str) or (used := domain.used(domain.task.start, plan)) is None:
-                continue
-            cost = used.get(domain.saves, 0)
-            if all(used.get(kind, 0) <= most for kind, most in remaining.items()) and (best is None or cost < best):
-                best = cost
-                yield plan, cost
+        try:
+            for plan in several_plans(domain.task.problem, self._planner, SEVERAL):
+                if isinstance(plan, str) or (used := domain.used(plan)) is None:
+                    continue
+                cost = used.get(domain.saves, 0)
+                if all(used.get(kind, 0) <= most for kind, most in remaining.items()) and (best is None or cost < best):
+                    best = cost
+                    yield plan
+        except UPException as error:
+            warnings.warn(f"{self._planner} has failed: {error}", UserWarning, stacklevel=3)
 
     @staticmethod
     def _plan(problem: Problem, calls: list[Atom]) -> SequentialPlan:
         made = problem.environment.expression_manager
-        kept = [call for call in calls if problem.has_action(call[0])]  # finish() is no action of the problem
+        kept = [call for call in calls if call[0] != FINISH]
         steps = [
             ActionInstance(problem.action(call[0]), tuple(made.ObjectExp(problem.object(name)) for name in call[1:]))
             for call in kept
@@ -169,5 +180,5 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
 
 
 def register() -> None:
-    """Let ``OneshotPlanner(name="tape")`` find the engine; called when :mod:`envs.pddl` is imported where it can be."""
+    """Let ``OneshotPlanner(name="tape")`` find the engine."""
     get_environment().factory.add_engine("tape", __name__, "TapeEngine")

@@ -54,29 +54,13 @@ class PddlEnvironment(Environment):
     ) -> None:
         files = Path(domain), Path(problem)
         parsed, preferences = load_problem(*files)
-        task = PddlTask(parsed, preferences)
-        probe = PddlDomain(task, bounds, files)
-        budget, of_state = {"steps": MOST_STEPS}, {}
-        for name, given in (caps or {}).items():
-            most = _amount(name, given)
-            counted = {kind: kind for kind in probe.kinds.values()} | dict(probe.kinds)
-            if name == "steps":
-                budget[name] = int(most)
-            elif name in counted:
-                kind = counted[name]
-                written = next(pddl for pddl, own in probe.kinds.items() if own == kind)
-                left = most - task.used_at_start.get(written, Fraction(0))
-                if left < 0:
-                    raise PddlError(f"cap {name}={most}: it is {most - left} at the start already", files[1])
-                budget.update(probe.amounts({written: left}))
-            else:
-                atom, bound = bounded(task, name, most)
-                of_state[atom] = bound
-        if of_state:
-            task = PddlTask(parsed, preferences, of_state)
-            probe = PddlDomain(task, bounds, files)
-        self.domain, self.budget = probe, Budget(budget)
-        self._state = task.start
+        self.domain = PddlDomain(PddlTask(parsed, preferences), bounds, files)
+        budget, others = self.domain.caps({name: _amount(name, given) for name, given in (caps or {}).items()})
+        if others:
+            of_state = dict(bounded(self.domain.task, name, most) for name, most in others.items())
+            self.domain = PddlDomain(PddlTask(parsed, preferences, of_state), bounds, files)
+        self.budget = Budget({"steps": MOST_STEPS, **budget})
+        self._state = self.domain.task.start
 
     def prompt_format(self, name: str) -> PromptFormat:
         """The prompts of this problem, for general models, in the format ``chat``; ``declared`` asks no model."""
@@ -111,7 +95,7 @@ class PddlEnvironment(Environment):
 def _amount(name: str, given: int | float | str | Fraction) -> Fraction:
     try:
         most = Fraction(str(given)) if isinstance(given, float) else Fraction(given)
-    except (ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, ZeroDivisionError):
         raise PddlError(f"cap {name}={given}: {given!r} is no number") from None
     if most < 0:
         raise PddlError(f"cap {name}={given}: a cap must not be negative")

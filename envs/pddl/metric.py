@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from envs.pddl.errors import PddlError
-from envs.pddl.expressions import Binding, Evaluated, Expressions, Values, reads
+from envs.pddl.expressions import Atom, Binding, Evaluated, Expressions, Values, reads
 
 if TYPE_CHECKING:
     from unified_planning.model import Problem
@@ -19,39 +20,96 @@ METRIC = "metric"
 Price = Callable[[str, Values, Binding, Mapping[str, Fraction]], Mapping[str, Fraction]]
 
 
-def _nothing(*_: Any) -> Mapping[str, Fraction]:
-    return {}
-
-
 @dataclass(frozen=True)
-class Metric:
-    """What is minimized.
+class Objective:
+    """What a problem minimizes, as it is written.
 
     Attributes:
-        name: Its resource; empty without a metric, where plans are to be short.
-        of_step: What a step adds to it, beside the numbers that are counted anyway.
-        final: What the last state adds to it.
+        costs: The cost of each action that has one; None without costs of actions.
+        numbers: The factor and the expression of each number without parameters.
+        rest: All other terms, each with its factor.
+        constant: The sum of the constants.
+        length: What an action adds, where plans are to be short.
     """
 
-    name: str = ""
-    of_step: Price = field(default=_nothing)
-    final: Evaluated | None = None
+    costs: Mapping[str, Any] | None = None
+    numbers: Mapping[str, tuple[Fraction, Any]] = field(default_factory=dict)
+    rest: Sequence[tuple[Fraction, Any]] = ()
+    constant: Fraction = Fraction(0)
+    length: int = 0
 
 
-def accumulators(problem: Problem) -> frozenset[str]:
-    """The numbers without parameters that actions only increase and nothing reads.
+def objective_of(problem: Problem) -> Objective:
+    """The objective of a problem.
+
+    Raises:
+        PddlError: There are several, or it is none that is supported.
+    """
+    metrics = problem.quality_metrics
+    if len(metrics) > 1:
+        raise PddlError(f"one metric is supported, and {problem.name} has {len(metrics)}")
+    if not metrics or metrics[0].is_minimize_sequential_plan_length():
+        return Objective(length=len(metrics))
+    [metric] = metrics
+    if metric.is_minimize_action_costs():
+        costs = {action.name: metric.get_action_cost(action) for action in problem.actions}
+        return Objective({name: cost for name, cost in costs.items() if cost is not None})
+    if not metric.is_minimize_expression_on_final_state():
+        raise PddlError(f"the metric has to minimize numbers, costs of actions or the length, and is: {metric}")
+    numbers, rest, constant = dict[str, tuple[Fraction, Any]](), list[tuple[Fraction, Any]](), Fraction(0)
+    for factor, node in _terms(metric.expression, Fraction(1)):
+        if node is None:
+            constant += factor
+        elif node.is_fluent_exp() and not node.args:
+            name = node.fluent().name
+            numbers[name] = numbers.get(name, (Fraction(0), node))[0] + factor, node
+        else:
+            rest.append((factor, node))
+    return Objective(None, numbers, rest, constant)
+
+
+def _terms(node: Any, factor: Fraction) -> Iterator[tuple[Fraction, Any]]:
+    """The terms of a sum, each with its constant factor; of a constant the expression is None."""
+    if node.is_plus():
+        for part in node.args:
+            yield from _terms(part, factor)
+    elif node.is_minus():
+        yield from _terms(node.arg(0), factor)
+        yield from _terms(node.arg(1), -factor)
+    elif node.is_int_constant() or node.is_real_constant():
+        yield factor * Fraction(node.constant_value()), None
+    elif node.is_div() and node.arg(1).is_constant() and node.arg(1).constant_value():
+        yield from _terms(node.arg(0), factor / Fraction(node.arg(1).constant_value()))
+    elif node.is_times():
+        open_parts = [part for part in node.args if not part.is_constant()]
+        for part in node.args:
+            factor *= Fraction(part.constant_value()) if part.is_constant() else 1
+        if len(open_parts) == 1:
+            yield from _terms(open_parts[0], factor)
+        else:
+            yield factor, node.environment.expression_manager.Times(open_parts) if open_parts else None
+    else:
+        yield factor, node
+
+
+def accumulators(problem: Problem, objective: Objective, preferences: Sequence[Any] = ()) -> frozenset[str]:
+    """The numbers without parameters that actions only increase and nothing reads but the metric, in a sum.
 
     Nothing that can be done depends on them, so they need not be told apart in a state: they are resources.
+
+    Args:
+        problem: The problem.
+        objective: Its objective.
+        preferences: The conditions of its preferences.
     """
     changes: dict[str, list[Any]] = {}
-    read = set[str]()
+    read = reads([*problem.goals, *preferences, *(objective.costs or {}).values(), *(n for _, n in objective.rest)])
+    read |= {name for name, (factor, _) in objective.numbers.items() if factor < 0}
     for action in problem.actions:
         read |= reads(action.preconditions)
         for effect in action.effects:
-            name = effect.fluent.fluent().name
-            changes.setdefault(name, []).append(effect)
+            changes.setdefault(effect.fluent.fluent().name, []).append(effect)
             read |= reads([effect.value, effect.condition, *effect.fluent.args])
-    read |= reads(problem.goals)
     lowest = _lowest(problem)
     return frozenset(
         fluent.name
@@ -65,14 +123,38 @@ def accumulators(problem: Problem) -> frozenset[str]:
 def _lowest(problem: Problem) -> Mapping[str, Fraction]:
     """The lowest value of each number at the start."""
     lowest: dict[str, Fraction] = {}
-    for node, value in problem.explicit_initial_values.items():
-        if not value.is_bool_constant():
-            name, amount = node.fluent().name, Fraction(value.constant_value())
-            lowest[name] = min(lowest.get(name, amount), amount)
+    for atom, value in initial_values(problem).items():
+        if not isinstance(value, bool):
+            lowest[atom[0]] = min(lowest.get(atom[0], value), value)
     return lowest
 
 
-def _never_negative(node: Any, changes: Mapping[str, Any], lowest: Mapping[str, Fraction]) -> bool:
+def initial_values(problem: Problem) -> Mapping[Atom, bool | Fraction]:
+    """The values at the start. Atoms that are false by default are left out, since there may be very many.
+
+    Raises:
+        PddlError: A value is no constant.
+    """
+    given: dict[Atom, Any] = {}
+    for fluent, default in problem.fluents_defaults.items():
+        if not default.is_false():
+            objects = (tuple(problem.objects(parameter.type)) for parameter in fluent.signature)
+            given |= {_atom(fluent(*chosen)): default for chosen in product(*objects)}
+    given |= {_atom(node): value for node, value in problem.explicit_initial_values.items()}
+    values: dict[Atom, bool | Fraction] = {}
+    for atom, node in given.items():
+        value = problem.environment.simplifier.simplify(node)
+        if not value.is_constant():
+            raise PddlError(f"the initial value of ({' '.join(atom)}) is no constant: {node}")
+        values[atom] = value.constant_value() if value.is_bool_constant() else Fraction(value.constant_value())
+    return values
+
+
+def _atom(node: Any) -> Atom:
+    return (node.fluent().name, *(argument.object().name for argument in node.args))
+
+
+def _never_negative(node: Any, changes: Collection[str], lowest: Mapping[str, Fraction]) -> bool:
     """Whether an expression is a sum or product of constants and unchanging numbers that are not negative."""
     waiting = [node]
     while waiting:
@@ -88,74 +170,80 @@ def _never_negative(node: Any, changes: Mapping[str, Any], lowest: Mapping[str, 
     return True
 
 
-def metric_of(problem: Problem, counted: frozenset[str], made: Expressions, preferences: bool) -> Metric:
-    """The metric of a problem.
+def _nothing(*_: Any) -> Mapping[str, Fraction]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The objective as a resource.
+
+    Attributes:
+        name: Its resource; empty where plans are to be short.
+        of_step: What a step adds to it, and to the costs of actions.
+        final: What the last state adds to it.
+        start: What it is before the first step.
+        priced: The resources that :attr:`of_step` adds to, beside the numbers that are counted anyway.
+    """
+
+    name: str = ""
+    of_step: Price = field(default=_nothing)
+    final: Evaluated | None = None
+    start: Fraction = Fraction(0)
+    priced: tuple[str, ...] = ()
+
+
+def metric_of(objective: Objective, start: Mapping[str, Fraction], made: Expressions, preferences: bool) -> Metric:
+    """The metric of an objective.
 
     Args:
-        problem: The problem.
-        counted: Its :func:`accumulators`.
+        objective: The objective.
+        start: What the :func:`accumulators` are at the start.
         made: Makes functions of expressions.
         preferences: Whether preferences add to it.
-
-    Raises:
-        PddlError: It is maximized, or of another kind.
     """
-    metrics = problem.quality_metrics
-    if len(metrics) > 1:
-        raise PddlError(f"one metric is supported, and {problem.name} has {len(metrics)}")
-    metric = metrics[0] if metrics else None
-    if metric is not None and metric.is_minimize_action_costs():
-        costs = {action.name: made.of(cost) for action in problem.actions if (cost := metric.get_action_cost(action))}
-        return _of_costs(METRIC if preferences else TOTAL_COST, costs)
-    if metric is None or metric.is_minimize_sequential_plan_length():
+    metric = _free(METRIC, start)
+    if objective.costs is not None:
+        return _of_costs(objective.costs, _free(TOTAL_COST, start), metric if preferences else "", made)
+    if not (objective.numbers or objective.rest or objective.constant):
         if not preferences:
             return Metric()
-        length = metric is not None
-        return Metric(METRIC, lambda *_: {METRIC: Fraction(length)})
-    if not metric.is_minimize_expression_on_final_state():
-        raise PddlError(f"the metric has to be minimized, and is: {metric}")
-    return _of_expression(metric.expression, counted, made, preferences)
-
-
-def _of_costs(name: str, costs: Mapping[str, Evaluated]) -> Metric:
-    def price(action: str, values: Values, bound: Binding, _: Mapping[str, Fraction]) -> Mapping[str, Fraction]:
-        amount = costs[action](values, bound) if action in costs else Fraction(0)
-        if amount < 0:
-            raise PddlError(f"{action} costs {amount}; a cost must not be negative")
-        return {TOTAL_COST: amount, name: amount}
-
-    return Metric(name, price)
-
-
-def _of_expression(node: Any, counted: frozenset[str], made: Expressions, preferences: bool) -> Metric:
-    """A metric over numbers: a factor for each that is counted; the rest is read in the last state."""
-    factors, rest = dict[str, Fraction](), list[Any]()
-    for term in node.args if node.is_plus() else (node,):
-        factor, number = _factor(term)
-        if number in counted and factor >= 0:
-            factors[number] = factors.get(number, Fraction(0)) + factor
-        else:
-            rest.append(term)
-    if not rest and not preferences and list(factors.values()) == [1]:
-        return Metric(next(iter(factors)))
-    ends = [made.of(term) for term in rest]
+        length = {metric: Fraction(objective.length)}
+        return Metric(metric, lambda *_: length, priced=(metric,))
+    factors = {name: factor for name, (factor, _) in objective.numbers.items() if name in start}
+    alone = not (objective.rest or objective.constant or preferences) and objective.numbers.keys() <= start.keys()
+    if alone and list(factors.values()) == [1]:
+        [name] = factors
+        return Metric(name, start=start[name])
+    others = [pair for name, pair in objective.numbers.items() if name not in start]
+    ends = [(factor, made.of(node)) for factor, node in (*objective.rest, *others)]
 
     def final(values: Values, bound: Binding) -> Fraction:
-        return sum((end(values, bound) for end in ends), Fraction(0))
+        return sum((factor * end(values, bound) for factor, end in ends), Fraction(0))
 
     def price(*given: Any) -> Mapping[str, Fraction]:
         used: Mapping[str, Fraction] = given[3]
-        return {METRIC: sum((factor * used[name] for name, factor in factors.items()), Fraction(0))}
+        return {metric: sum((factor * used[name] for name, factor in factors.items()), Fraction(0))}
 
-    return Metric(METRIC, price, final if ends or preferences else None)
+    begins = objective.constant + sum((factor * start[name] for name, factor in factors.items()), Fraction(0))
+    return Metric(metric, price, final if ends else None, begins, (metric,))
 
 
-def _factor(term: Any) -> tuple[Fraction, str]:
-    """The factor of a term, and the number without parameters that it multiplies; of other terms an empty name."""
-    if term.is_fluent_exp() and not term.args:
-        return Fraction(1), str(term.fluent().name)
-    if term.is_times() and len(term.args) == 2:
-        for factor, number in (term.args, reversed(term.args)):
-            if factor.is_constant() and number.is_fluent_exp() and not number.args:
-                return Fraction(factor.constant_value()), str(number.fluent().name)
-    return Fraction(0), ""
+def _of_costs(costs: Mapping[str, Any], total: str, metric: str, made: Expressions) -> Metric:
+    evaluated = {name: made.of(cost) for name, cost in costs.items()}
+    names = (total, metric) if metric else (total,)
+
+    def price(action: str, values: Values, bound: Binding, _: Mapping[str, Fraction]) -> Mapping[str, Fraction]:
+        amount = evaluated[action](values, bound) if action in evaluated else Fraction(0)
+        if amount < 0:
+            raise PddlError(f"{action} costs {amount}; a cost must not be negative")
+        return dict.fromkeys(names, amount)
+
+    return Metric(names[-1], price, priced=names)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name for the objective that no number has."""
+    while name in taken:
+        name += "-"
+    return name

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 
 _OTHER = re.compile(r"\W", re.ASCII)
 
-FINISH = "finish"
-"""The call that ends a plan of a problem with preferences."""
+FINISH = ""
+"""What ends a plan whose last state has a price; no action of a problem has this name."""
 
 
 def in_python(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:

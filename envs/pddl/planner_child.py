@@ -29,8 +29,8 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     size = asked["memory"] << 20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
-    out = sys.stdout
-    sys.stdout = sys.stderr  # planners print what they do
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # planners print what they do, and so do processes that they begin
 
     def tell(**line: Any) -> None:
         out.write(json.dumps(line) + "\n")

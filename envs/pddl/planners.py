@@ -33,6 +33,9 @@ DEFAULT = "pyperplan"
 MORE = 3
 """Once a planner has a plan, this many times as long is spent on all of its plans."""
 
+LONGEST = 1 << 26
+"""Bytes of a plan."""
+
 _ENDS = {
     "unsolvable": "reported unsolvable by {name}",
     "time": "not found within the bounds: {name} took longer than {seconds:g} s",
@@ -113,11 +116,12 @@ async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> Pl
     lines = await _lines(request, domain.bounds.seconds)
     plans, wrong = list[Sequence[Action]](), list[str]()
     for calls in (line["plan"] for line in lines if "plan" in line):
-        plan = [tuple(call) for call in calls] + ([(FINISH,)] if domain.task.finishes else [])
-        if refused := _refused(domain, state, plan):
+        plan = [tuple(call) for call in calls]
+        if refused := domain.task.follow(state, plan).refused:
             wrong.append(refused)
         else:
-            plans.append([domain.names.call(call) for call in plan])
+            ended = [*plan, *([(FINISH,)] if domain.task.finishes else [])]
+            plans.append([domain.names.call(call) for call in ended])
     last = next(
         (line for line in lines if "end" in line),
         {"end": "failed", "said": "its process has ended, perhaps for want of memory"},
@@ -125,21 +129,12 @@ async def ask(domain: PddlDomain, name: str, state: PddlState, count: int) -> Pl
     return PlannerAnswer(plans, last["end"], last.get("said", ""), wrong)
 
 
-def _refused(domain: PddlDomain, state: PddlState, plan: Sequence[tuple[str, ...]]) -> str:
-    """Why a plan is none, by our own semantics; empty where it is one."""
-    for call in plan:
-        step = domain.task.step(state, call)
-        if step.state is None:
-            return step.refused
-        state = step.state
-    return "" if domain.task.reached(state) else "a plan does not end at the goal"
-
-
 async def _lines(request: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
     """The lines of a planner's process; what it wrote in time is kept."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "envs.pddl.planner_child",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        limit=LONGEST,
         cwd=Path(__file__).parents[2], start_new_session=True,
         env={**os.environ, "PYTHONHASHSEED": "0"},  # a planner in Python breaks ties alike each time
     )  # fmt: skip
@@ -155,9 +150,8 @@ async def _lines(request: Mapping[str, Any], seconds: float) -> list[dict[str, A
     except TimeoutError:
         lines.append({"end": "time"})
     finally:
-        if process.returncode is None:  # with the processes that it has begun
-            with suppress(ProcessLookupError):  # it has just ended
-                os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # nothing is left of it and of the processes that it has begun
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
     return lines
 

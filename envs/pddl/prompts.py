@@ -101,7 +101,8 @@ class PddlFormat(PlannedFormat):
         always = self._atoms(self._task.constant_lines())
         stubs = "\n".join(map(self._stub, problem.actions))
         if self._task.finishes:
-            stubs += f'\ndef {FINISH}(): "Needs: the goal. Ends the plan; preferences that do not hold are paid."'
+            named = self._names.actions[FINISH]
+            stubs += f'\ndef {named}(): "Needs: the goal. Ends the plan; preferences that do not hold are paid."'
         return f"Objects:\n{listed}\n\nActions:\n{stubs}\n\nAlways: {always}\n"
 
     def _stub(self, action: Any) -> str:
@@ -142,7 +143,7 @@ class PddlFormat(PlannedFormat):
                 for _, objects in schema.parameters
             ]
             calls.append(f"{self._names.actions[schema.name]}\\({', '.join(given)}\\)")
-        calls += [f"{FINISH}\\(\\)"] if self._task.finishes else []
+        calls += [f"{self._names.actions[FINISH]}\\(\\)"] if self._task.finishes else []
         pattern = f"(?:{'|'.join(calls)})"
         return pattern if len(pattern) <= LARGEST and "(?:)" not in pattern else ANY_CALL
 

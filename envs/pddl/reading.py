@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from envs.pddl import text
 from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom, written
+from envs.pddl.metric import TOTAL_COST
 from envs.pddl.names import in_python
 from envs.pddl.task import PddlTask
 
@@ -39,17 +39,21 @@ def load_problem(domain: Path, problem: Path) -> tuple[Problem, list[tuple[str, 
         text.require_supported(whole, file)
     _require_tree(wholes[domain], domain)
     plain, preferences = text.without_preferences(wholes[problem], problem)
-    if not preferences:
+    # Where the reader would lose a part of the costs, total-cost is a number like any other.
+    summed = text.minimizes_total_cost(text.read(plain, problem)) and text.sums_costs(wholes[domain])
+    if summed:
+        plain = text.without_metric(text.read(plain, problem))
+    elif not preferences:
         plain = texts[problem]
     parsed = _parsed(texts[domain], plain, domain, problem)
+    if summed:
+        from unified_planning.model.metrics import MinimizeExpressionOnFinalState
+
+        parsed.add_quality_metric(MinimizeExpressionOnFinalState(parsed.fluent(TOTAL_COST)()))
     soft = []
     for preference in preferences:
         condition = _condition(texts[domain], wholes[problem], preference.condition, domain, problem, parsed)
-        try:
-            weight = Fraction(preference.weight)
-        except ValueError:
-            raise PddlError(f"{preference.weight} is no weight of a preference", problem, preference.line) from None
-        soft.append((preference.name, condition, weight))
+        soft.append((preference.name, condition, preference.weight))
     return parsed, soft
 
 
@@ -76,12 +80,15 @@ def _require_tree(domain: text.SExpression, file: Path) -> None:
 
 
 def _parsed(domain_text: str, problem_text: str, domain: Path, problem: Path) -> Problem:
+    from unified_planning.environment import get_environment
     from unified_planning.io import PDDLReader
 
     def read(*given: str) -> Any:
         # In the global environment: with another one the reader of 1.3.0 mixes both where there are quantifiers.
         return PDDLReader().parse_problem_string(*given)
 
+    environment = get_environment()
+    before, environment.error_used_name = environment.error_used_name, False  # an action may be named as a predicate
     try:
         return read(domain_text, problem_text)
     except RecursionError:
@@ -93,6 +100,8 @@ def _parsed(domain_text: str, problem_text: str, domain: Path, problem: Path) ->
         except Exception:
             file = domain
         raise _worded(error, file) from None
+    finally:
+        environment.error_used_name = before
 
 
 def _worded(error: Exception, file: Path) -> PddlError:
@@ -118,33 +127,27 @@ def _condition(
     return parsed.environment.expression_manager.And(read.goals)
 
 
-def load_task(domain: Path, problem: Path, caps: Mapping[str, Fraction] | None = None) -> PddlTask:
+def load_task(domain: Path, problem: Path) -> PddlTask:
     """Read a problem to be played.
 
-    Args:
-        domain: The file of the domain.
-        problem: The file of the problem.
-        caps: The most of numbers of the state, by the name as :func:`split_caps` reads it.
-
     Raises:
-        PddlError: As for :func:`load_problem`; or a cap names no number.
+        PddlError: As for :func:`load_problem`.
     """
-    parsed, preferences = load_problem(domain, problem)
-    task = PddlTask(parsed, preferences)
-    bounds = dict(bounded(task, name, most) for name, most in (caps or {}).items())
-    return PddlTask(parsed, preferences, bounds) if bounds else task
+    return PddlTask(*load_problem(domain, problem))
 
 
 def bounded(task: PddlTask, name: str, most: Fraction) -> tuple[Atom, Fraction]:
     """The number of the state that a cap names, in PDDL without parentheses or as a name of Python.
 
     Raises:
-        PddlError: There is no such number; lists those that there are.
+        PddlError: There is no such number, with those that there are; or it is above its cap at the start.
     """
     atoms = [atom for atom, _ in task.start.numbers]
     identifiers = in_python([" ".join(atom) for atom in atoms])
     for atom in atoms:
         if name in (" ".join(atom), written(atom), identifiers[" ".join(atom)]):
+            if (value := dict(task.start.numbers)[atom]) > most:
+                raise PddlError(f"cap {name}={most}: it is {value} at the start already")
             return atom, most
     known = ", ".join(identifiers[" ".join(atom)] for atom in atoms[:10]) or "none"
     raise PddlError(f"--cap {name}: there is no such number; those of the state: {known}")

@@ -99,6 +99,8 @@ def cheapest_plans(
             domain.key(start), limits, len(graph.nodes), 1.0, objective="save", goals=None
         )
         best = solvers.k_best(problem, count)
+        if not best.solutions and best.status is not solvers.Status.INFEASIBLE:
+            raise PddlError(f"the exact search ended without an answer: {best.message or best.status.value}")
         plans = [tuple(graph.edge(ids[edge]).action for edge in solution.edges) for solution in best.solutions]
         if plans or not caps:
             return plans

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from envs.pddl.expressions import Atom, reads
-from envs.pddl.metric import accumulators
 
 if TYPE_CHECKING:
     from unified_planning.model import Problem
@@ -100,28 +99,30 @@ def _calls(plan: Any) -> list[Atom]:
 
 
 def _relaxed(problem: Problem, known: Any) -> Problem:
-    """A problem without the counted numbers, and costs, that a planner does not know: others keep those budgets."""
-    from unified_planning.model import Problem as New
+    """A problem without the numbers that no condition reads, and without costs that a planner does not know.
 
-    if problem.kind.features <= known.features:
+    Those budgets are kept by others, and equality of objects, where it is not known, becomes a fluent.
+    """
+    import unified_planning.shortcuts as up
+
+    numbers = {fluent.name for fluent in problem.fluents if not fluent.type.is_bool_type()}
+    if problem.kind.features <= known.features and not numbers:
         return problem
-    simple, counted = problem.clone(), accumulators(problem)
-    used = reads(simple.goals)
-    for action in simple.actions:
-        kept = [effect for effect in action.effects if effect.fluent.fluent().name not in counted]
-        action.clear_effects()
-        for effect in kept:
-            action._add_effect_instance(effect)
-            used |= reads([effect.fluent, effect.value, effect.condition])
-        used |= reads(action.preconditions)
-    metrics = [m for m in simple.quality_metrics if m.is_minimize_action_costs() and "ACTIONS_COST" in known.features]
-    for metric in metrics:
-        used |= reads([cost for cost in metric.costs.values() if cost is not None])
-    lean = New(problem.name, environment=problem.environment)
-    gone = {f.name for f in simple.fluents if not f.type.is_bool_type() and f.name not in used}
+    costs: dict[str, Any] = {}
+    for metric in problem.quality_metrics:
+        if metric.is_minimize_action_costs() and "ACTIONS_COST" in known.features:
+            costs = {action.name: metric.get_action_cost(action) for action in problem.actions}
+    gone = numbers - _needed(problem, [cost for cost in costs.values() if cost is not None])
+    simple = problem.clone()
+    lean = up.Problem(problem.name, environment=problem.environment)
     for fluent in simple.fluents:
         if fluent.name not in gone:
             lean.add_fluent(fluent, default_initial_value=simple.fluents_defaults.get(fluent))
+    for action in simple.actions:
+        kept = [effect for effect in action.effects if effect.fluent.fluent().name not in gone]
+        action.clear_effects()
+        for effect in kept:
+            action._add_effect_instance(effect)
     lean.add_actions(simple.actions)
     lean.add_objects(simple.all_objects)
     for node, value in simple.explicit_initial_values.items():
@@ -129,9 +130,67 @@ def _relaxed(problem: Problem, known: Any) -> Problem:
             lean.set_initial_value(node, value)
     for goal in simple.goals:
         lean.add_goal(goal)
-    for metric in metrics:
-        lean.add_quality_metric(metric)
+    if costs:
+        priced = {action: costs[action.name] for action in lean.actions if costs[action.name] is not None}
+        lean.add_quality_metric(up.MinimizeActionCosts(priced))
+    if "EQUALITIES" not in known.features:
+        _without_equality(lean)
     return lean
+
+
+def _needed(problem: Problem, costs: Sequence[Any]) -> set[str]:
+    """The fluents that conditions and costs read, and those that their values are made of."""
+    effects = [effect for action in problem.actions for effect in action.effects]
+    needed = reads([*problem.goals, *costs, *(node for action in problem.actions for node in action.preconditions)])
+    needed |= reads([effect.condition for effect in effects])
+    while True:
+        values = reads([e.value for e in effects if e.fluent.type.is_bool_type() or e.fluent.fluent().name in needed])
+        if values <= needed:
+            return needed
+        needed |= values
+
+
+def _without_equality(problem: Problem) -> None:
+    """Let a fluent say which objects are equal, in the preconditions of actions; that can be compiled away."""
+    import unified_planning.shortcuts as up
+
+    made, name = problem.environment.expression_manager, _free("same", problem)
+    fluents: dict[Any, Any] = {}
+
+    def same(first: Any, second: Any) -> Any:
+        kinds = (first.type, second.type)
+        if kinds not in fluents:
+            fluent = up.Fluent(f"{name}-{len(fluents)}", up.BoolType(), a=kinds[0], b=kinds[1])
+            fluents[kinds] = problem.add_fluent(fluent, default_initial_value=False)
+            both = set(problem.objects(kinds[0])) & set(problem.objects(kinds[1]))
+            for item in both:
+                problem.set_initial_value(fluent(item, item), True)
+        return fluents[kinds](first, second)
+
+    for action in problem.actions:
+        replaced = []
+        for node in action.preconditions:
+            equal = {
+                part: same(*part.args) for part in _parts(node) if part.is_equals() and part.arg(0).type.is_user_type()
+            }
+            replaced.append(problem.environment.substituter.substitute(node, equal) if equal else node)
+        action.clear_preconditions()
+        for node in replaced:
+            action.add_precondition(made.And(node))
+
+
+def _parts(node: Any) -> list[Any]:
+    parts = [node]
+    for part in parts:  # grows while it is read
+        parts += part.args
+    return parts
+
+
+def _free(name: str, problem: Problem) -> str:
+    """A beginning of names that no name of a problem has."""
+    while any(item.name.startswith(name) for item in (*problem.fluents, *problem.actions, *problem.all_objects)):
+        name += "x"
+    return name
 
 
 def _compiled(problem: Problem, known: Any) -> tuple[Problem, Callable[[Any], Any]]:
@@ -169,13 +228,13 @@ def _without(problem: Problem, forbidden: frozenset[Atom]) -> tuple[Problem, dic
     """
     import unified_planning.shortcuts as up
 
-    changed, names = problem.clone(), dict[str, str]()
+    changed, names, own = problem.clone(), dict[str, str](), _free("other", problem)
     actions = {action.name: [action] for action in changed.actions}
     for number, call in enumerate(sorted(forbidden)):
         copies = []
         for action in actions[call[0]]:
             for place, (parameter, value) in enumerate(zip(action.parameters, call[1:], strict=True)):
-                differs = f"differs-{number}-{place}"
+                differs = f"{own}-{number}-{place}"
                 if not changed.has_fluent(differs):
                     fluent = changed.add_fluent(
                         up.Fluent(differs, up.BoolType(), x=parameter.type), default_initial_value=False
@@ -183,7 +242,7 @@ def _without(problem: Problem, forbidden: frozenset[Atom]) -> tuple[Problem, dic
                     for item in changed.objects(parameter.type):
                         changed.set_initial_value(fluent(item), item.name != value)
                 copy = action.clone()
-                copy.name = f"{action.name}-{number}-{place}"
+                copy.name = f"{own}-{len(names)}-{call[0]}"
                 copy.add_precondition(changed.fluent(differs)(copy.parameter(parameter.name)))
                 names[copy.name] = call[0]
                 copies.append(copy)

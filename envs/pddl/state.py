@@ -28,7 +28,7 @@ class PddlState:
     def lines(self) -> list[str]:
         """The atoms and numbers in PDDL, sorted."""
         numbers = [f"(= {written(atom)} {value})" for atom, value in self.numbers]
-        return [*sorted(map(written, self.facts)), *numbers, *(["(finished)"] if self.finished else [])]
+        return [*sorted(map(written, self.facts)), *numbers, *(["finished"] if self.finished else [])]
 
     @property
     def key(self) -> str:

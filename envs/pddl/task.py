@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom, Binding, Evaluated, Expressions, UndefinedError, Values, reads, written
 from envs.pddl.matching import Index, Pattern, indexed, matches, patterns
-from envs.pddl.metric import Metric, accumulators, metric_of
+from envs.pddl.metric import Metric, accumulators, initial_values, metric_of, objective_of
 from envs.pddl.names import FINISH
 from envs.pddl.state import PddlState
 
@@ -89,17 +88,20 @@ class PddlTask:
         self.problem, self.bounds = problem, dict(bounds or {})
         self._of_type: dict[Any, tuple[str, ...]] = {}
         self._expressions = Expressions(self.objects)
-        self.counted = accumulators(problem)
-        self.metric: Metric = metric_of(problem, self.counted, self._expressions, bool(preferences))
+        objective, values = objective_of(problem), initial_values(problem)
+        facts = frozenset(atom for atom, value in values.items() if value is True)
+        numbers = {atom: value for atom, value in values.items() if not isinstance(value, bool)}
+        self.counted = accumulators(problem, objective, [node for _, node, _ in preferences])
+        counts = {name: numbers.get((name,), Fraction(0)) for name in self.counted}
+        self.metric: Metric = metric_of(objective, counts, self._expressions, bool(preferences))
+        self.used_at_start = counts | ({self.metric.name: self.metric.start} if self.metric.name else {})
         self._preferences = [(self._expressions.of(node), weight) for _, node, weight in preferences]
         self.schemas = {action.name: self._schema(action) for action in problem.actions}
         self._goals = [(str(goal), self._expressions.of(goal)) for goal in problem.goals]
         changed = {effect.fluent for schema in self.schemas.values() for effect in schema.effects}
-        facts, numbers = self._initial()
         self._static = frozenset(atom for atom in facts if atom[0] not in changed)
         self._constants = {atom: value for atom, value in numbers.items() if atom[0] not in changed}
         self._index: Index = indexed(self._static)
-        self.used_at_start = {name: numbers.get((name,), Fraction(0)) for name in self.counted}
         varying = tuple(sorted((atom, v) for atom, v in numbers.items() if atom[0] in changed - self.counted))
         self.start = PddlState(facts - self._static, varying)
 
@@ -113,22 +115,6 @@ class PddlTask:
     def finishes(self) -> bool:
         """Whether a plan has to say where it ends, since the last state has a price."""
         return bool(self._preferences) or self.metric.final is not None
-
-    def _initial(self) -> tuple[frozenset[Atom], dict[Atom, Fraction]]:
-        """What is true and defined at the start. Unset atoms are false, so the values of all of them are not listed."""
-        facts, numbers, given = set[Atom](), dict[Atom, Fraction](), dict[Atom, Any]()
-        for fluent, default in self.problem.fluents_defaults.items():
-            if not default.is_false():
-                ranges = (self.objects(parameter.type) for parameter in fluent.signature)
-                given |= {(fluent.name, *chosen): default for chosen in product(*ranges)}
-        for node, value in self.problem.explicit_initial_values.items():
-            given[(node.fluent().name, *(argument.object().name for argument in node.args))] = value
-        for atom, value in given.items():
-            if not value.is_bool_constant():
-                numbers[atom] = Fraction(value.constant_value())
-            elif value.bool_constant_value():
-                facts.add(atom)
-        return frozenset(facts), numbers
 
     def _schema(self, action: Any) -> Schema:
         made = self._expressions
@@ -160,11 +146,12 @@ class PddlTask:
 
     def reached(self, state: PddlState) -> bool:
         """Whether the goal holds, and the plan is ended where it has to say so."""
-        return (state.finished or not self.finishes) and self._holds(state) == ""
+        return (state.finished or not self.finishes) and not self._missing(state)
 
-    def _holds(self, state: PddlState) -> str:
+    def _missing(self, state: PddlState) -> str:
+        """A part of the goal that does not hold; empty where all of it does."""
         values = self.values(state)
-        return next((text for text, goal in self._goals if not goal(values, {})), "")
+        return next((text for text, goal in self._goals if not _true(goal, values)), "")
 
     def step(self, state: PddlState, call: Atom) -> PddlStep:
         """What comes of an action: ``("stack", "a", "b")``."""
@@ -203,12 +190,13 @@ class PddlTask:
                     (added if value else deleted).add(atom)
                 elif effect.change == "ASSIGN":
                     if assigned.setdefault(atom, value) != value:
-                        raise PddlError(f"{schema.name} assigns two values to {written(atom)}")
+                        return PddlStep(None, {}, f"{schema.name} would assign two values to {written(atom)}")
                 else:
                     changes[atom] = changes.get(atom, Fraction(0)) + (value if effect.change == "INCREASE" else -value)
         if both := assigned.keys() & changes.keys():
-            raise PddlError(f"{schema.name} assigns and changes {written(min(both))} at once")
-        numbers = {**dict(state.numbers), **assigned}
+            return PddlStep(None, {}, f"{schema.name} would assign and change {written(min(both))} at once")
+        before = dict(state.numbers)
+        numbers = before | assigned
         for atom, amount in changes.items():
             if atom[0] in self.counted:
                 continue
@@ -216,25 +204,43 @@ class PddlTask:
                 raise UndefinedError(f"{written(atom)} has no value")
             numbers[atom] += amount
         for atom, most in self.bounds.items():
-            if numbers.get(atom, most) > most:
+            if numbers.get(atom, most) > max(most, before.get(atom, most)):
                 return PddlStep(None, {}, f"{written(atom)} would be {numbers[atom]}, and its cap is {most}")
         after = PddlState(frozenset((state.facts - deleted) | added), tuple(sorted(numbers.items())))
         used = {name: changes.get((name,), Fraction(0)) for name in self.counted}
         return PddlStep(after, {**used, **self.metric.of_step(schema.name, values, bound, used)})
 
     def _finish(self, state: PddlState) -> PddlStep:
-        if missing := self._holds(state):
+        if missing := self._missing(state):
             return PddlStep(None, {}, f"the goal does not hold: {missing}")
         values = self.values(state)
-        price = sum((weight for holds, weight in self._preferences if not holds(values, {})), Fraction(0))
+        price = sum((weight for holds, weight in self._preferences if not _true(holds, values)), Fraction(0))
         price += self.metric.final(values, {}) if self.metric.final else 0
         if price < 0:
             raise PddlError(f"the metric of a last state is {price}; it must not be negative")
         ended = PddlState(state.facts, state.numbers, finished=True)
         return PddlStep(ended, {self.metric.name: price})
 
+    def follow(self, state: PddlState, plan: Sequence[Atom]) -> PddlStep:
+        """What comes of a plan to the goal, which is ended where it has to say so.
+
+        Returns:
+            The last state with all that was used; or why it is no such plan.
+        """
+        used: dict[str, Fraction] = {}
+        for call in [*plan, *([(FINISH,)] if self.finishes else [])]:
+            step = self.step(state, call)
+            if step.state is None:
+                return step
+            state = step.state
+            for name, amount in step.used.items():
+                used[name] = used.get(name, Fraction(0)) + amount
+        if missing := self._missing(state):
+            return PddlStep(None, {}, f"the plan does not reach {missing}")
+        return PddlStep(state, used)
+
     def applicable(self, state: PddlState) -> Iterator[Atom]:
-        """The actions that apply in a state, by the order of the domain."""
+        """The actions whose conditions hold in a state, by the order of the domain."""
         if state.finished:
             return
         values = self.values(state)
@@ -247,8 +253,16 @@ class PddlTask:
                         yield call
                 except UndefinedError:
                     continue
-        if self.finishes and not self._holds(state):
+        if self.finishes and not self._missing(state):
             yield (FINISH,)
+
+
+def _true(condition: Evaluated, values: Values) -> bool:
+    """Whether a condition holds; one that reads a number without a value does not."""
+    try:
+        return bool(condition(values, {}))
+    except UndefinedError:
+        return False
 
 
 def _conjuncts(node: Any) -> Iterator[Any]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 from envs.pddl.errors import PddlError
@@ -25,10 +27,12 @@ UNSUPPORTED = {
     ":task": "hierarchical tasks",
     ":method": "hierarchical tasks",
     ":observe": "sensing actions",
-    "oneof": "sensing actions",
-    "unknown": "unknown initial values",
+    "either": "types of several kinds",
 }
 """What begins a construct that is refused, and its name."""
+
+UNCERTAIN = ("oneof", "unknown", "or")
+"""What begins a condition of the initial state that is refused."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ def require_supported(whole: SExpression, file: Path) -> None:
             raise PddlError(f"{UNSUPPORTED[item.head]} ({item.head}) are not supported", file, item.line)
         if item.head == ":functions":
             _require_numeric(item, file)
+        if item.head == ":init" and (open_ := next((p for p in item.parts if _is_uncertain(p)), None)):
+            raise PddlError(f"uncertain initial values ({open_.head}) are not supported", file, open_.line)
         if item.head == ":init" and (timed := next((p for p in item.parts if _is_timed(p)), None)):
             raise PddlError("timed initial literals are not supported", file, timed.line)
 
@@ -136,6 +142,10 @@ def _require_numeric(functions: SExpression, file: Path) -> None:
             raise PddlError(
                 f"object fluents (a function that gives a {kind.word or kind}) are not supported", file, kind.line
             )
+
+
+def _is_uncertain(item: SExpression) -> bool:
+    return item.head in UNCERTAIN and any(part.parts for part in item.parts[1:])
 
 
 def _is_timed(item: SExpression) -> bool:
@@ -156,7 +166,7 @@ class Preference:
     name: str
     condition: str
     line: int
-    weight: str = "0"
+    weight: Fraction = Fraction(0)
 
 
 def without_preferences(whole: SExpression, file: Path) -> tuple[str, list[Preference]]:
@@ -194,7 +204,7 @@ def _weighed(
     parts: list[SExpression], preferences: list[Preference], file: Path
 ) -> tuple[list[SExpression], list[Preference]]:
     """The parts with a metric of its other terms, and the preferences with their weights."""
-    weights: dict[str, str] = {}
+    weights: dict[str, Fraction] = {}
     kept: list[SExpression] = []
     for part in parts:
         if part.head != ":metric" or len(part.parts) != 3:
@@ -210,10 +220,13 @@ def _weighed(
             if violated is None:
                 others.append(term)
                 continue
+            if len(violated.parts) != 2:
+                raise PddlError("it is (is-violated NAME)", file, violated.line)
             factors = [item for item in term.parts[1:] if item is not violated] if term.head == "*" else []
             if (term is not violated and len(factors) != 1) or any(item.parts for item in factors):
                 raise PddlError("(is-violated ...) is weighed by a number: (* 5 (is-violated p))", file, term.line)
-            weights[violated.parts[1].word] = factors[0].word if factors else "1"
+            name = violated.parts[1].word
+            weights[name] = weights.get(name, Fraction(0)) + _weight(factors[0] if factors else None, file)
         if others:
             metric = (
                 others[0]
@@ -223,6 +236,46 @@ def _weighed(
             kept.append(SExpression(part.line, parts=(*part.parts[:2], metric)))
     if unknown := sorted(weights.keys() - {item.name for item in preferences}):
         raise PddlError(f"the metric weighs a preference that the goal does not have: {unknown[0]}", file)
-    return kept, [
-        Preference(p.name, p.condition, p.line, weights.get(p.name, "0" if weights else "1")) for p in preferences
-    ]
+    usual = Fraction(0) if any(part.head == ":metric" for part in parts) else Fraction(1)
+    return kept, [replace(item, weight=weights.get(item.name, usual)) for item in preferences]
+
+
+def _weight(factor: SExpression | None, file: Path) -> Fraction:
+    """The weight of a preference, 1 without a factor.
+
+    Raises:
+        PddlError: It is no number, or negative.
+    """
+    try:
+        weight = Fraction(factor.word if factor else 1)
+    except (ValueError, ZeroDivisionError):
+        weight = Fraction(-1)
+    if weight < 0:
+        raise PddlError("the weight of a preference is a number that is not negative", file, factor and factor.line)
+    return weight
+
+
+def sums_costs(domain: SExpression) -> bool:
+    """Whether an action increases ``total-cost`` more than once, or under a condition.
+
+    unified-planning 1.3 reads the first increase of each action as its cost, and drops all others.
+    """
+    for action in (part for part in domain.parts if part.head == ":action"):
+        effects = [after for name, after in pairwise(action.parts) if name.word == ":effect"]
+        plain = [item for effect in effects for item in (effect, *(effect.parts if effect.head == "and" else ()))]
+        added = [item for effect in effects for item in effect.lists() if item.head == "increase"]
+        costs = [item for item in added if len(item.parts) == 3 and item.parts[1].head == "total-cost"]
+        if len(costs) > 1 or any(item not in plain for item in costs):
+            return True
+    return False
+
+
+def without_metric(whole: SExpression) -> str:
+    """A problem without its metric."""
+    kept = tuple(part for part in whole.parts if part.head != ":metric")
+    return str(SExpression(whole.line, parts=kept))
+
+
+def minimizes_total_cost(whole: SExpression) -> bool:
+    """Whether the metric of a problem is ``total-cost`` alone."""
+    return any(str(part) == "( :metric minimize ( total-cost ) )" for part in whole.parts)

@@ -62,7 +62,7 @@ def compare(domain: Path, problem: Path) -> dict[str, Any]:
     answer = asyncio.run(ask(env.domain, OPTIMAL, start, 1))
     row["optimum"] = answer.end
     if answer.plans:
-        used = env.domain.used(start, [env.domain.parse(action) for action in answer.plans[0]])
+        used = env.domain.used([env.domain.parse(action) for action in answer.plans[0]])
         row["optimum"] = None if used is None else used.get(saves, 0)
     for planner in (DEFAULT, OPTIMAL):
         result = TapeAgent(DeclaredLM("first"), proposer=f"planner:{planner}", num_plans=4).run(env)

@@ -32,24 +32,25 @@ def write_pddl(
         if missing := [kind for kind in caps if edge.cost[kind] is None]:
             raise GraphError(f"{edge.action!r}: its cost in {missing[0]} is unknown, so no problem in PDDL says it")
     kinds = sorted({kind for edge in edges for kind, count in edge.cost.items() if count is not None} | {*caps})
+    used = {kind: f"used-{number}-{_word(kind)}".rstrip("-") for number, kind in enumerate(kinds)}
     lines = ["(define (domain plan-graph)", "(:requirements :strips :disjunctive-preconditions :numeric-fluents)"]
     lines += [f"(:predicates {' '.join(f'({name})' for name in numbers.values())})"]
-    lines += [f"(:functions (value) {' '.join(f'(used-{_word(kind)})' for kind in kinds)})"]
-    lines += [_action(nodes, edge, numbers, kinds) for edge in edges]
+    lines += [f"(:functions (value) {' '.join(f'({name})' for name in used.values())})"]
+    lines += [_action(nodes, edge, numbers, used) for edge in edges]
     goals = [f"({numbers[node]})" for node in ends]
     reached = goals[0] if len(goals) == 1 else f"(or {' '.join(goals)})"
-    within = [f"(<= (used-{_word(kind)}) {_amount(kind, cap)})" for kind, cap in caps.items()]
-    init = [f"({numbers[start]})", "(= (value) 0)", *(f"(= (used-{_word(kind)}) 0)" for kind in kinds)]
+    within = [f"(<= ({used[kind]}) {_amount(kind, cap)})" for kind, cap in caps.items()]
+    init = [f"({numbers[start]})", "(= (value) 0)", *(f"(= ({name}) 0)" for name in used.values())]
     problem = ["(define (problem plan)", "(:domain plan-graph)", f"(:init {' '.join(init)})"]
     problem += [f"(:goal (and {' '.join([reached, *within])}))", "(:metric maximize (value))"]
     return "\n".join([*lines, ")", ""]), "\n".join([*problem, ")", ""])
 
 
-def _action(nodes: Nodes, edge: Edge, numbers: Mapping[str, str], kinds: Sequence[str]) -> str:
+def _action(nodes: Nodes, edge: Edge, numbers: Mapping[str, str], used: Mapping[str, str]) -> str:
     before, after = numbers[edge.source], numbers[edge.target]
     effects = [f"(not ({before}))", f"({after})"] if before != after else [f"({after})"]
-    used = {kind: edge.cost[kind] or 0 for kind in kinds}
-    effects += [f"(increase (used-{_word(kind)}) {_amount(kind, count)})" for kind, count in used.items() if count]
+    counts = {kind: edge.cost[kind] or 0 for kind in used}
+    effects += [f"(increase ({used[kind]}) {_amount(kind, count)})" for kind, count in counts.items() if count]
     gain = Decimal(repr(nodes[edge.target]["reward"])) + Decimal(repr(edge.reward))
     if gain:
         effects.append(f"({'increase' if gain > 0 else 'decrease'} (value) {abs(gain):f})")

@@ -80,7 +80,7 @@ def test_two_hundred_problems_with_a_cap_equal_an_integer_program(part: int, tmp
             assert expected is None
             continue
         assert expected is not None
-        used = domain.used(domain.task.start, [domain.parse(action) for action in plans[0]])
+        used = domain.used([domain.parse(action) for action in plans[0]])
         assert used is not None
         assert used["total_cost"] == expected[0] * 10**6
         assert used.get("toll", 0) <= cap * 10**6

@@ -6,10 +6,10 @@ pytest.importorskip("unified_planning")
 
 import unified_planning.shortcuts as up
 from unified_planning.engines import PlanGenerationResultStatus as Status
+from unified_planning.exceptions import UPUsageError
 from unified_planning.test.examples import get_example_problems
 
 from envs.pddl.engine import TapeEngine, register
-from envs.pddl.errors import PddlError
 
 register()
 up.get_environment().credits_stream = None
@@ -45,7 +45,7 @@ def test_a_cap_makes_another_plan_best_or_none() -> None:
         costs[most] = None if result.plan is None else len(result.plan.actions)
     assert costs == {None: 2, 2: 2, 1: 1, 0: None}
     gold = {"caps": {"gold": 1}}
-    with up.OneshotPlanner(name="tape", params=gold) as planner, pytest.raises(PddlError, match="gold"):
+    with up.OneshotPlanner(name="tape", params=gold) as planner, pytest.raises(UPUsageError, match="gold"):
         planner.solve(problem)
 
 
