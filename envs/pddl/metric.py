@@ -38,6 +38,11 @@ class Objective:
     constant: Fraction = Fraction(0)
     length: int = 0
 
+    @property
+    def subtracts(self) -> bool:
+        """Whether something is taken from the sum."""
+        return any(factor < 0 for factor, _ in (*self.numbers.values(), *self.rest))
+
 
 def objective_of(problem: Problem) -> Objective:
     """The objective of a problem.
@@ -104,7 +109,8 @@ def accumulators(problem: Problem, objective: Objective, preferences: Sequence[A
     """
     changes: dict[str, list[Any]] = {}
     read = reads([*problem.goals, *preferences, *(objective.costs or {}).values(), *(n for _, n in objective.rest)])
-    read |= {name for name, (factor, _) in objective.numbers.items() if factor < 0}
+    if objective.subtracts:  # no part of the sum alone is sure to be no less than nothing
+        read |= set(objective.numbers)
     for action in problem.actions:
         read |= reads(action.preconditions)
         for effect in action.effects:
@@ -218,14 +224,16 @@ def metric_of(objective: Objective, start: Mapping[str, Fraction], made: Express
     others = [pair for name, pair in objective.numbers.items() if name not in start]
     ends = [(factor, made.of(node)) for factor, node in (*objective.rest, *others)]
 
+    at_end = objective.constant if objective.subtracts else Fraction(0)
+
     def final(values: Values, bound: Binding) -> Fraction:
-        return sum((factor * end(values, bound) for factor, end in ends), Fraction(0))
+        return sum((factor * end(values, bound) for factor, end in ends), at_end)
 
     def price(*given: Any) -> Mapping[str, Fraction]:
         used: Mapping[str, Fraction] = given[3]
         return {metric: sum((factor * used[name] for name, factor in factors.items()), Fraction(0))}
 
-    begins = objective.constant + sum((factor * start[name] for name, factor in factors.items()), Fraction(0))
+    begins = objective.constant - at_end + sum((factor * start[name] for name, factor in factors.items()), Fraction(0))
     return Metric(metric, price, final if ends else None, begins, (metric,))
 
 

@@ -144,7 +144,8 @@ async def _lines(request: Mapping[str, Any], seconds: float) -> list[dict[str, A
     lines, began, until = list[dict[str, Any]](), time.monotonic(), seconds
     try:
         while line := await asyncio.wait_for(process.stdout.readline(), until - (time.monotonic() - began)):
-            lines.append(json.loads(line))
+            with suppress(ValueError):  # it was ended within a line
+                lines.append(json.loads(line))
             if len(lines) == 1:  # it has a plan; others are worth no more than a few times as long
                 until = min(seconds, MORE * (time.monotonic() - began) + 1)
     except TimeoutError:

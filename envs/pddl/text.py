@@ -134,6 +134,10 @@ def require_supported(whole: SExpression, file: Path) -> None:
             raise PddlError(f"uncertain initial values ({open_.head}) are not supported", file, open_.line)
         if item.head == ":init" and (timed := next((p for p in item.parts if _is_timed(p)), None)):
             raise PddlError("timed initial literals are not supported", file, timed.line)
+        if item.head == "forall" and (name := _uncounted(item)):
+            raise PddlError(
+                f"a change of a number for each {name}, without {name} in it, is not supported", file, item.line
+            )
 
 
 def _require_numeric(functions: SExpression, file: Path) -> None:
@@ -142,6 +146,24 @@ def _require_numeric(functions: SExpression, file: Path) -> None:
             raise PddlError(
                 f"object fluents (a function that gives a {kind.word or kind}) are not supported", file, kind.line
             )
+
+
+def _uncounted(forall: SExpression) -> str:
+    """A variable of a forall that a change of a number does not name; unified-planning 1.3 makes that change once."""
+    names = [part.word for part in forall.parts[1].parts if part.word.startswith("?")]
+    waiting = [(forall.parts[-1], set[str]())]
+    while waiting:
+        item, words = waiting.pop()
+        if item.head == "and":
+            waiting += [(part, words) for part in item.parts[1:]]
+        elif item.head == "when":
+            words = words | {part.word for inner in item.parts[1].lists() for part in inner.parts}
+            waiting += [(part, words) for part in item.parts[2:]]
+        elif item.head in ("increase", "decrease"):
+            words = words | {part.word for inner in item.lists() for part in inner.parts}
+            if lost := [name for name in names if name not in words]:
+                return lost[0]
+    return ""
 
 
 def _is_uncertain(item: SExpression) -> bool:
@@ -251,7 +273,8 @@ def _weight(factor: SExpression | None, file: Path) -> Fraction:
     except (ValueError, ZeroDivisionError):
         weight = Fraction(-1)
     if weight < 0:
-        raise PddlError("the weight of a preference is a number that is not negative", file, factor and factor.line)
+        line = factor.line if factor else None
+        raise PddlError("the weight of a preference is a number that is not negative", file, line)
     return weight
 
 

@@ -12,7 +12,7 @@ import pytest
 from tape import Ablations, TapeConfig
 from tests.places import ROOT
 
-LINES = {"tape/engine": 3_400, "tape/tools": 8_442, "experiments/studies": 4_000, "experiments": 14_150}
+LINES = {"tape/engine": 3_400, "tape/tools": 8_442, "experiments/studies": 4_000, "experiments": 14_000}
 
 
 @pytest.mark.parametrize("folder", LINES)

@@ -63,3 +63,31 @@ def test_too_many_states_are_left_to_the_other_planner() -> None:
     problem = CASES["basic_without_negative_preconditions"].problem
     with up.OneshotPlanner(name="tape", params={"states": 1, "planner": "pyperplan"}) as planner:
         assert planner.solve(problem).status in (Status.SOLVED_SATISFICING, Status.SOLVED_OPTIMALLY)
+
+
+def test_an_objective_that_is_not_taken_is_said_so() -> None:
+    problem = up.Problem("gain")
+    gained = problem.add_fluent("gained", up.IntType(), default_initial_value=0)
+    action = up.InstantaneousAction("gain")
+    action.add_increase_effect(gained, 1)
+    problem.add_action(action)
+    problem.add_quality_metric(up.MaximizeExpressionOnFinalState(gained()))
+    result = TapeEngine().solve(problem)
+    assert result.status is Status.UNSUPPORTED_PROBLEM
+    assert "minimize" in result.log_messages[0].message
+
+
+def test_a_cap_counts_what_there_is_at_the_start() -> None:
+    problem = up.Problem("heat")
+    done = problem.add_fluent("done", default_initial_value=False)
+    heat = problem.add_fluent("heat", up.RealType(), default_initial_value=5)
+    action = up.InstantaneousAction("cook")
+    action.add_effect(done, True)
+    action.add_increase_effect(heat, 2)
+    problem.add_action(action)
+    problem.add_goal(done)
+    assert TapeEngine(caps={"heat": 7}).solve(problem).status is Status.SOLVED_OPTIMALLY
+    assert TapeEngine(caps={"heat": 6}).solve(problem).status is Status.UNSOLVABLE_PROVEN
+    assert TapeEngine(caps={"heat": 4}).solve(problem).status is Status.UNSUPPORTED_PROBLEM
+    with pytest.raises(UPUsageError, match="caps are numbers"):
+        TapeEngine(caps={"heat": "much"})

@@ -16,7 +16,7 @@ from unified_planning.io import PDDLReader
 
 import solvers
 from tape import PlanGraph, Resources
-from tape.budget import Budget
+from tape.budget import Budget, declare
 from tape.choice.pddl import read_plan, save_pddl
 from tape.errors import GraphError
 
@@ -87,3 +87,16 @@ def test_what_cannot_be_written_is_refused() -> None:
     graph.add_state("home")
     with pytest.raises(GraphError, match="no goal and no end of a plan"):
         graph.to_pddl("home")
+
+
+def test_resources_of_nearly_one_name_stay_two(tmp_path: Path) -> None:
+    kinds = [declare(name, "piece").name for name in ("piece.kind", "piece_kind")]
+    graph = PlanGraph()
+    graph.fold(["home", "office"], ["go"])
+    edge = next(iter(graph.edges()))
+    graph.set_cost(edge.id, Resources(dict(zip(kinds, (1, 5), strict=True))))
+    graph.set_goal("office")
+    save_pddl(graph.to_pddl("home", dict(zip(kinds, (1, 5), strict=True))), tmp_path, [edge])
+    assert verdicts(tmp_path) == (True, True)
+    save_pddl(graph.to_pddl("home", dict(zip(kinds, (5, 1), strict=True))), tmp_path, [edge])
+    assert verdicts(tmp_path) == (False, False)
