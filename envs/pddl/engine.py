@@ -117,8 +117,7 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         except TooManyStatesError as error:
             said = str(error)
         except PddlError as error:
-            log = [LogMessage(LogLevel.ERROR, str(error))]
-            return PlanGenerationResult(Status.UNSUPPORTED_PROBLEM, None, self.name, log_messages=log)
+            return self._unsupported(error)
         if plans := list(self._improving(domain, remaining)):
             return PlanGenerationResult(Status.SOLVED_SATISFICING, self._plan(problem, plans[-1]), self.name)
         return PlanGenerationResult(Status.UNSOLVABLE_INCOMPLETELY, None, self.name, metrics={"search": said})
@@ -128,13 +127,19 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
     ) -> Iterator[PlanGenerationResult]:
         if output_stream is not None:
             warnings.warn("tape takes no output stream", UserWarning, stacklevel=3)
-        domain, remaining = self._posed(problem, timeout)
-        for plan in self._improving(domain, remaining):
-            yield PlanGenerationResult(Status.INTERMEDIATE, self._plan(problem, plan), self.name)
         try:
+            domain, remaining = self._posed(problem, timeout)
+            for plan in self._improving(domain, remaining):
+                yield PlanGenerationResult(Status.INTERMEDIATE, self._plan(problem, plan), self.name)
             yield self._exact(domain, remaining)
         except TooManyStatesError:
             return
+        except PddlError as error:
+            yield self._unsupported(error)
+
+    def _unsupported(self, error: PddlError) -> PlanGenerationResult:
+        log = [LogMessage(LogLevel.ERROR, str(error))]
+        return PlanGenerationResult(Status.UNSUPPORTED_PROBLEM, None, self.name, log_messages=log)
 
     def _posed(self, problem: Problem, timeout: float | None) -> tuple[PddlDomain, dict[str, int]]:
         domain = PddlDomain(PddlTask(problem), Bounds(seconds=timeout or Bounds.seconds, states=self._states))
@@ -150,7 +155,8 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
         if not plans:
             return PlanGenerationResult(Status.UNSOLVABLE_PROVEN, None, self.name)
         calls = [domain.parse(action) for action in plans[0]]
-        return PlanGenerationResult(Status.SOLVED_OPTIMALLY, self._plan(problem, calls), self.name)
+        status = Status.SOLVED_OPTIMALLY if problem.quality_metrics else Status.SOLVED_SATISFICING
+        return PlanGenerationResult(status, self._plan(problem, calls), self.name)
 
     def _improving(self, domain: PddlDomain, remaining: Mapping[str, int]) -> Iterator[list[Atom]]:
         """Plans of the inner planner that fit, each cheaper than the one before."""
@@ -165,7 +171,7 @@ class TapeEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ign
                 if all(used.get(kind, 0) <= most for kind, most in remaining.items()) and (best is None or cost < best):
                     best = cost
                     yield plan
-        except UPException as error:
+        except (UPException, PddlError) as error:
             warnings.warn(f"{self._planner} has failed: {error}", UserWarning, stacklevel=3)
 
     @staticmethod

@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envs.pddl.errors import PddlError
 from envs.pddl.several_plans import several_plans
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def main() -> None:
             tell(**({"end": plan} if isinstance(plan, str) else {"plan": plan}))
     except MemoryError:
         tell(end="memory")
+    except PddlError as error:
+        tell(end="failed", said=str(error))
     except Exception as error:
         tell(end="failed", said=f"{type(error).__name__}: {error}".strip()[:500])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import signature
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from envs.pddl.errors import PddlError
 from envs.pddl.expressions import Atom, reads
 
 if TYPE_CHECKING:
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 
 TOP_K = ("kstar",)
 """Planners that find the best plans of one problem themselves, and are no engines of unified-planning."""
+
+TAKEN = (
+    "ACTION_BASED", "FLAT_TYPING", "HIERARCHICAL_TYPING", "EQUALITIES", "NEGATIVE_CONDITIONS", "ACTIONS_COST",
+    "PLAN_LENGTH", "STATIC_FLUENTS_IN_ACTIONS_COST", "INT_NUMBERS_IN_ACTIONS_COST",
+)  # fmt: skip
+"""The features of problems that kstar takes with its heuristic; all others are compiled away, or left out."""
 
 MOST_FORBIDDEN = 3
 """Actions that are forbidden at once to make a planner find another plan."""
@@ -67,6 +75,7 @@ def _engine(name: str) -> Callable[[Problem, int], Answers]:
     """A planner of unified-planning, with the compilations that it needs."""
     import unified_planning.shortcuts as up
     from unified_planning.engines import PlanGenerationResultStatus as Status
+    from unified_planning.exceptions import UPException
 
     ends = {Status.UNSOLVABLE_PROVEN: "unsolvable", Status.TIMEOUT: "time", Status.MEMOUT: "memory"}
     if name in COMPLETE:
@@ -76,30 +85,34 @@ def _engine(name: str) -> Callable[[Problem, int], Answers]:
         with up.OneshotPlanner(name=name) as planner:
             kind = planner.supported_kind()
         simple, back = _compiled(_relaxed(problem, kind), kind)
-        status = None
-        anytime = most > 1 and _is_anytime(name)
-        with (up.AnytimePlanner if anytime else up.OneshotPlanner)(name=name) as planner:
-            for result in islice(planner.get_solutions(simple), most) if anytime else [planner.solve(simple)]:
-                status = result.status
-                if result.plan is not None:
-                    yield _calls(back(result.plan))
+        unknown, status = simple.kind.features - kind.features, None
+        engine = up.get_environment().factory.engine(name)
+        anytime = most > 1 and bool(engine.is_anytime_planner())
+        counts = anytime and "number_of_plans" in signature(engine.__init__).parameters  # SymK, else of one plan
+        params = {"number_of_plans": most} if counts else {}
+        try:
+            with (up.AnytimePlanner if anytime else up.OneshotPlanner)(name=name, params=params) as planner:
+                for result in islice(planner.get_solutions(simple), most) if anytime else [planner.solve(simple)]:
+                    status = result.status
+                    if result.plan is not None:
+                        yield _calls(back(result.plan))
+        except (UPException, AssertionError) as error:
+            if not unknown:
+                raise
+            raise PddlError(_not_taken(unknown)) from error
+        if status in (Status.INTERNAL_ERROR, Status.UNSUPPORTED_PROBLEM):
+            raise PddlError(_not_taken(unknown) if unknown else f"it ended with {status.name}")
         yield ends.get(status, "not_found")
 
     return solve
-
-
-def _is_anytime(name: str) -> bool:
-    import unified_planning.shortcuts as up
-
-    return bool(up.get_environment().factory.engine(name).is_anytime_planner())
 
 
 def _calls(plan: Any) -> list[Atom]:
     return [(step.action.name, *(p.object().name for p in step.actual_parameters)) for step in plan.actions]
 
 
-def _relaxed(problem: Problem, known: Any) -> Problem:
-    """A problem without the numbers that no condition reads, and without costs that a planner does not know.
+def _relaxed(problem: Problem, known: Any, priced: bool = True) -> Problem:
+    """A problem without the numbers that no condition reads, and without costs of a kind that a planner does not know.
 
     Those budgets are kept by others, and equality of objects, where it is not known, becomes a fluent.
     """
@@ -110,7 +123,7 @@ def _relaxed(problem: Problem, known: Any) -> Problem:
         return problem
     costs: dict[str, Any] = {}
     for metric in problem.quality_metrics:
-        if metric.is_minimize_action_costs() and "ACTIONS_COST" in known.features:
+        if priced and metric.is_minimize_action_costs() and "ACTIONS_COST" in known.features:
             costs = {action.name: metric.get_action_cost(action) for action in problem.actions}
     gone = numbers - _needed(problem, [cost for cost in costs.values() if cost is not None])
     simple = problem.clone()
@@ -131,10 +144,12 @@ def _relaxed(problem: Problem, known: Any) -> Problem:
     for goal in simple.goals:
         lean.add_goal(goal)
     if costs:
-        priced = {action: costs[action.name] for action in lean.actions if costs[action.name] is not None}
-        lean.add_quality_metric(up.MinimizeActionCosts(priced))
+        of_actions = {action: costs[action.name] for action in lean.actions if costs[action.name] is not None}
+        lean.add_quality_metric(up.MinimizeActionCosts(of_actions))
     if "EQUALITIES" not in known.features:
         _without_equality(lean)
+    if costs and any(feature.endswith("IN_ACTIONS_COST") for feature in lean.kind.features - known.features):
+        return _relaxed(problem, known, priced=False)
     return lean
 
 
@@ -266,8 +281,11 @@ def _without(problem: Problem, forbidden: frozenset[Atom]) -> tuple[Problem, dic
 def _top_k(problem: Problem, most: int) -> Answers:
     """The best plans, by kstar-planner."""
     from kstar_planner import planners
-    from unified_planning.io import PDDLWriter
+    from unified_planning.io import PDDLReader, PDDLWriter
+    from unified_planning.model import ProblemKind
 
+    kind = ProblemKind(TAKEN, version=2)
+    problem, back = _compiled(_relaxed(problem, kind), kind)
     with TemporaryDirectory() as folder:
         domain, task = Path(folder, "domain.pddl"), Path(folder, "problem.pddl")
         writer = PDDLWriter(problem)
@@ -277,9 +295,15 @@ def _top_k(problem: Problem, most: int) -> Answers:
             domain_file=domain, problem_file=task, number_of_plans_bound=most, timeout=None, search_heuristic="lmcut()"
         )
 
-    def named(step: str) -> Atom:
-        return tuple(writer.get_item_named(word).name for word in step.strip("()").split())
-
     for plan in answer.get("plans", ()):
-        yield [named(step) for step in plan["actions"]]
-    yield "unsolvable" if answer.get("unsolvable") else "not_found"
+        steps = "\n".join(f"({step.strip('()')})" for step in plan["actions"])
+        yield _calls(back(PDDLReader().parse_plan_string(problem, steps, writer.get_item_named)))
+    if answer["planner_error"]:
+        unknown = problem.kind.features - kind.features
+        raise PddlError(_not_taken(unknown) if unknown else answer["planner_error"].strip().splitlines()[-1])
+    # Its own "unsolvable" is true also where memory was short.
+    yield "unsolvable" if "Completely explored state space" in answer["planner_output"] else "not_found"
+
+
+def _not_taken(unknown: Iterable[str]) -> str:
+    return f"it does not take {', '.join(sorted(unknown))}"

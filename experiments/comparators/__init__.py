@@ -1,1 +1,1 @@
-"""Agents of the field to compare with: ``--agent experiments.comparators.bats:BatsAgent``."""
+"""Agents to compare with: ``--agent experiments.comparators.validated:ValidatedPlanAgent``."""

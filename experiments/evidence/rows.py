@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from experiments.comparators.validated import ValidatedPlanAgent
 from experiments.harness.greedy import GreedyOpenLoopAgent, GreedyReactAgent
 from experiments.own_tools.rivals import pydantic_ai_agent, react_by_hand
 from experiments.own_tools.without import PARTS, WITHOUT
@@ -32,6 +33,7 @@ ROWS: Mapping[str, Callable[..., Agent]] = {
     "Plan-and-Act, replanning": PlanAndActReplanAgent,
     "best of 4 ReAct": BestOfNReactAgent,
     "Reflexion": ReflexionAgent,
+    "plan, told by a validator what is wrong": ValidatedPlanAgent,
     "open loop": OpenLoopAgent,
 }
 """All are given the same environment, caps, model and samples."""
