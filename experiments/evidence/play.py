@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from envs.pddl.domain import PddlDomain
 from experiments.evidence.grounds import GROUNDS, Ground, Trial
+from experiments.evidence.legal import legal
 from experiments.evidence.replies import Replies, SameSamples, StaleError
 from experiments.evidence.rows import ALL_ROWS, OURS, RIVALS, ROWS
 from experiments.evidence.tables import outcomes, share, shown
@@ -71,6 +73,7 @@ def _played(played: Played, where: Ground, trial: Trial, replies: Replies, trace
         **played._asdict(), "right": result.success, "end": result.end_state, "tokens": result.lm_tokens,
         "requests": sum(result.lm_calls.values()), "usd": result.used.get("usd", 0),
         "over": result.budget_violations, **said(trace), **judged(result),
+        **(legal(trace, environment.domain) if isinstance(environment.domain, PddlDomain) else {}),
     }  # fmt: skip
 
 
