@@ -155,10 +155,17 @@ class PddlDomain(SearchedDomain, GoalTest, ExactPlanner):
         """The state as it was observed."""
         return as_state(observation.data)
 
-    def admissible(self, state: State) -> Sequence[Action]:
+    def admissible(self, state: State) -> None:
+        """Calls are not listed, since there may be very many; one that does not apply is explained."""
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """A step for each action; what else one uses depends on the state (:meth:`cost`)."""
+        return dict.fromkeys(map(self.names.actions.__getitem__, self.task.schemas), Resources({"steps": 1}))
+
+    def applicable(self, state: PddlState) -> Sequence[Action]:
         """The calls that apply."""
-        calls = map(self.names.call, self.task.applicable(as_state(state)))
-        return [call for call in calls if self.step(as_state(state), call).state is not None]
+        calls = map(self.names.call, self.task.applicable(state))
+        return [call for call in calls if self.step(state, call).state is not None]
 
     def cost(self, state: State, action: Action) -> Resources:
         """What the action adds to the numbers that are counted, and a step; to end the plan is none."""

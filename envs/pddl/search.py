@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,10 @@ class SearchedDomain(Domain, Outcomes):
     bounds: Bounds
     saves: str
 
+    @abstractmethod
+    def applicable(self, state: PddlState) -> Sequence[Action]:
+        """The calls that apply."""
+
 
 class TooManyStatesError(PddlError):
     """There are more states than the bounds allow."""
@@ -62,7 +67,7 @@ def state_graph(domain: SearchedDomain, start: PddlState) -> PlanGraph:
             graph.set_reward(key, 1.0)
             continue
         graph.no_end(key)
-        for action in domain.admissible(here) or ():
+        for action in domain.applicable(here):
             after = domain.outcome(here, action).state
             if after is None:  # a cap on a number of the state forbids it
                 continue

@@ -1,5 +1,6 @@
 """Exact semantics, costs, preferences, planners and agents."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,8 +10,10 @@ pytest.importorskip("unified_planning")
 
 from envs.pddl import PddlEnvironment
 from envs.pddl.search import Bounds
+from envs.pddl.state import as_state
 from envs.travelplanner.declared_lm import DeclaredLM
 from tape import TapeAgent
+from tape.protocols import Action, Environment, State
 from tape.testing import EnvironmentConformance
 from tests.envs.pddl.problems import BLOCKS, IMPOSSIBLE, ROADS, TOWER, TRIP, WISHES, written
 
@@ -28,6 +31,11 @@ class TestConformance(EnvironmentConformance):
     from envs.pddl.plugin import PLUGIN as plugin
 
     prompt_formats = ("chat",)
+
+    def actions(self, environment: Environment, state: State) -> Sequence[Action]:
+        """Those that apply."""
+        assert isinstance(environment, PddlEnvironment)
+        return environment.domain.applicable(as_state(state))
 
     @pytest.fixture(autouse=True)
     def _files(self, tmp_path_factory: pytest.TempPathFactory) -> None:

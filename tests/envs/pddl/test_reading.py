@@ -55,7 +55,7 @@ def test_marks_and_ends_of_lines_do_not_matter(change: str, tmp_path: Path) -> N
 def test_upper_case_and_dashes_become_names_of_python(tmp_path: Path) -> None:
     env = PddlEnvironment(*written(tmp_path, BLOCKS, TOWER))
     state = env.domain.project(env.reset(0))
-    assert env.domain.admissible(state) == ["pick_up(yellow)", "unstack(red, blue)"]
+    assert env.domain.applicable(state) == ["pick_up(yellow)", "unstack(red, blue)"]
     assert env.domain.spelled_out(state, "pick_up(yellow)") == "(pick-up yellow)"
 
 

@@ -119,7 +119,7 @@ def test_effects_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     env = environment(tmp_path, domain, problem)
     observation, _ = env.step("mix(red, red)")
     assert "mix would assign two values to (heat red)" in observation.text
-    assert set(env.domain.admissible(env.domain.task.start)) == {"mix(red, blue)", "mix(blue, red)"}
+    assert set(env.domain.applicable(env.domain.task.start)) == {"mix(red, blue)", "mix(blue, red)"}
     assert TapeAgent(MODEL, proposer="declared").run(env).actions == ["mix(red, blue)"]
 
 
@@ -204,7 +204,7 @@ def test_what_a_number_is_at_the_start_counts(tmp_path: Path) -> None:
     assert tuple(searched(tmp_path, domain, problem, a=6).actions) == ("go()", "on()")
     assert searched(tmp_path, domain, problem, a=6, b=4).end_state == "infeasible"
     assert searched(tmp_path, domain, problem, metric=8).success
-    assert searched(tmp_path, domain, problem, metric=7).end_state == "budget:metric"  # not even the first action fits
+    assert searched(tmp_path, domain, problem, metric=7).end_state == "infeasible"
     with pytest.raises(PddlError, match="cap a=4: it is 5 at the start already"):
         environment(tmp_path, domain, problem, caps={"a": 4})
 
