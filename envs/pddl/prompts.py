@@ -147,10 +147,15 @@ class PddlFormat(PlannedFormat):
         pattern = f"(?:{'|'.join(calls)})"
         return pattern if len(pattern) <= LARGEST and "(?:)" not in pattern else ANY_CALL
 
+    def _first(self, state: State) -> str:
+        """The pattern of a call that applies; of any where none does, or too many."""
+        pattern = f"(?:{'|'.join(map(escape, self._domain.applicable(as_state(state))))})"
+        return pattern if pattern != "(?:)" and len(pattern) <= LARGEST else self._call
+
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for a program of calls."""
+        """Ask for a program of calls, of which the first applies."""
         most = max(1, min(remaining.get("steps", MOST_CALLS), MOST_CALLS))
-        pattern = Regex(f"{self._call}(?:\\n{self._call}){{0,{most - 1}}}")
+        pattern = Regex(f"{self._first(state)}(?:\\n{self._call}){{0,{most - 1}}}")
         prompt = self._ask(state, "Write the plan.", remaining)
         return Request(prompt, CALL_TOKENS * most, constraint=pattern, role="plan")
 
@@ -169,9 +174,9 @@ class PddlFormat(PlannedFormat):
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
-        """Ask for a thought and a call."""
+        """Ask for a thought and a call that applies."""
         hint = f"Your plan goes on with: {'; '.join(plan)}. " if plan else ""
-        call = self._call if action is None else escape(action)
+        call = self._first(state) if action is None else escape(action)
         task = f"{hint}Write a comment with a thought, then the next call."
         pattern = Regex(f"# [^\\n]{{1,200}}\\n{call}")
         return Request(self._ask(state, task, remaining), THOUGHT_TOKENS + CALL_TOKENS, constraint=pattern, role="act")

@@ -207,8 +207,8 @@ GROUNDS: Mapping[str, Ground] = {
         Ground("own_tools", "tools of one's own: a cinema", own_tools, (1, 24), (OWN,), 30_000),
         Ground("desk", "service desk: chains of typed tools", partial(_tasks, "tool_chains", data=DESK), (41, 100),
                (OWN,), 20_000, DECLARED),
-        Ground("blocksworld", "Blocksworld, exact states", partial(_planbench, "blocksworld"), (1, 10), (OWN,), 20_000),
-        Ground("logistics", "Logistics, exact states", partial(_planbench, "logistics"), (1, 10), (OWN,), 20_000),
+        Ground("blocksworld", "Blocksworld, exact states", partial(_planbench, "blocksworld"), (1, 10), (OWN,), 10_000),
+        Ground("logistics", "Logistics, exact states", partial(_planbench, "logistics"), (1, 10), (OWN,), 10_000),
         Ground("trips", "trips of three and five days", _trips, (1, 20), (OWN,), 40_000),
     )
 }  # fmt: skip
