@@ -32,6 +32,8 @@ MADE: Mapping[str, Callable[[], str]] = {
     "evidence-gsm_hard_development": partial(evidence.table, "gsm_hard_development"),
     "evidence-gsm_hard-frontier": partial(evidence.frontier, "gsm_hard"),
     "planbench": planbench.committed,
+    "up-cases": planbench.compared,
+    "evidence-planning": evidence.planning,
     "evidence": evidence.overview,
     "evidence-compared": evidence.compared,
     "evidence-parts": evidence.parts,

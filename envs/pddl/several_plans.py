@@ -56,18 +56,22 @@ def several_plans(problem: Problem, name: str, count: int) -> Answers:
     while queue and len(known_plans) < count:
         forbidden = queue.popleft()
         changed, names = _without(problem, forbidden) if forbidden else (problem, {})
-        for answer in solve(changed, count - len(known_plans)):
-            if isinstance(answer, str):
-                end = end if forbidden else answer
-                break
-            plan: list[Atom] = [(names.get(call[0], call[0]), *call[1:]) for call in answer]
-            if plan not in known_plans:
-                known_plans.append(plan)
-                yield plan
-            if name not in TOP_K and len(forbidden) < MOST_FORBIDDEN:
-                following = dict.fromkeys(forbidden | {call} for call in plan)
-                queue.extend(item for item in following if item not in seen)
-                seen.update(following)
+        try:
+            for answer in solve(changed, count - len(known_plans)):
+                if isinstance(answer, str):
+                    end = end if forbidden else answer
+                    break
+                plan: list[Atom] = [(names.get(call[0], call[0]), *call[1:]) for call in answer]
+                if plan not in known_plans:
+                    known_plans.append(plan)
+                    yield plan
+                if name not in TOP_K and len(forbidden) < MOST_FORBIDDEN:
+                    following = dict.fromkeys(forbidden | {call} for call in plan)
+                    queue.extend(item for item in following if item not in seen)
+                    seen.update(following)
+        except PddlError:  # with other actions forbidden it may do
+            if not known_plans:
+                raise
     yield "solved" if known_plans else end
 
 
@@ -97,9 +101,7 @@ def _engine(name: str) -> Callable[[Problem, int], Answers]:
                     if result.plan is not None:
                         yield _calls(back(result.plan))
         except (UPException, AssertionError) as error:
-            if not unknown:
-                raise
-            raise PddlError(_not_taken(unknown)) from error
+            raise PddlError(_not_taken(unknown) if unknown else f"{type(error).__name__}: {error}") from error
         if status in (Status.INTERNAL_ERROR, Status.UNSUPPORTED_PROBLEM):
             raise PddlError(_not_taken(unknown) if unknown else f"it ended with {status.name}")
         yield ends.get(status, "not_found")

@@ -114,6 +114,20 @@ def committed() -> str:
     return table(map(json.loads, (RESULTS / "planbench.jsonl").read_text().splitlines())) + "\n"
 
 
+def compared() -> str:
+    """The public problems whose optimum Fast Downward proved, beside the plans that TAPE selected; and the others."""
+    rows = list(map(json.loads, (RESULTS / "up_cases.jsonl").read_text().splitlines()))
+    proven = [row for row in rows if isinstance(row.get("optimum"), int)]
+    lines = [f"| problem | objects | optimum | TAPE, {DEFAULT} | TAPE, {OPTIMAL} |", "|---|---|---|---|---|"]
+    for row in proven:
+        costs = [row[name] if isinstance(row[name], int) else "no plan" for name in (DEFAULT, OPTIMAL)]
+        lines.append(f"| {row['problem']} | {row['objects']} | {row['optimum']} | {costs[0]} | {costs[1]} |")
+    ends = [row.get("optimum", "refused") for row in rows]
+    refused, late, numeric = map(ends.count, ("refused", "time", "failed"))
+    last = f"Problems: {len(rows)}; refused: {refused}; not proven in time: {late}; numeric conditions: {numeric}."
+    return "\n".join([*lines, "", last, ""])
+
+
 def main() -> None:
     """Measure what is not measured yet, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -125,7 +139,7 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, help="instead: compare public problems with Fast Downward's optimum")
     args = parser.parse_args()
     if args.cases:
-        args.out.write_text(json.dumps(cases(args.cases), indent=1) + "\n")
+        args.out.write_text("".join(json.dumps(row) + "\n" for row in cases(args.cases)))
         return
     rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
     done = {(row["domain"], row["problem"]) for row in rows}

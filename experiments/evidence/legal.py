@@ -14,9 +14,8 @@ def legal(trace: Path, domain: PddlDomain) -> dict[str, int]:
     """Counts of an episode.
 
     Returns:
-        ``calls`` that were sampled or made up to the first of a plan that does not apply, and how many of them are
-        ``legal``; ``plans``, and how many of them are ``whole``, without a call that does not apply; the ``walks`` that
-        were selected, and how many of them are ``joined``, so that no sampled plan has them.
+        ``calls`` up to the first of a plan that does not apply, and the ``legal`` ones; ``plans``, and those without a
+        wrong call, ``whole``; selected ``walks``, and those that no sampled plan has, ``joined``.
     """
     counts = dict.fromkeys(("calls", "legal", "plans", "whole", "walks", "joined"), 0)
     known, plans = {domain.key(domain.task.start): domain.task.start}, list[Sequence[str]]()

@@ -145,6 +145,22 @@ def _arms() -> Iterator[tuple[str, str, str, Rows, Rows]]:
                 yield name.removeprefix(WITHOUT), ground.title, caps, grouped[caps, OURS], episodes
 
 
+def planning() -> str:
+    """What the model's calls and plans of planning problems were worth, by the exact rules."""
+    lines = ["| ground | agent | n | right | calls that apply | plans without a wrong call | selected, in no plan |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for ground in GROUNDS.values():
+        for (_, name), episodes in groups(ground.name).items():
+            if not all("legal" in row for row in episodes):
+                continue
+            cells = [f"{sum(row['right'] for row in episodes)}"]
+            for part, whole in (("legal", "calls"), ("whole", "plans"), ("joined", "walks")):
+                count, of = (sum(row[key] for row in episodes) for key in (part, whole))
+                cells.append(f"{count} of {of}" if of else "-")
+            lines.append(f"| {ground.title} | {name} | {len(episodes)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def calibration() -> str:
     """What TAPE+ said before it spent anything, beside what came: success, cost, and whether it fits."""
     head = (

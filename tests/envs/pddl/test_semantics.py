@@ -241,3 +241,25 @@ def test_plans_beside_others_keep_to_names_of_the_problem(tmp_path: Path) -> Non
     domain = domain.replace("(:action near", "(:action other-0-near")
     problem = way("(= (total-cost) 0)", metric="(:metric minimize (total-cost))")
     assert plans_of(environment(tmp_path, domain, problem)) == {("other_0_near()",), ("go()", "on()")}
+
+
+def test_a_planner_that_fails_once_is_asked_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from envs.pddl import several_plans
+    from envs.pddl.reading import load_problem
+
+    asked = []
+
+    def solve(problem: object, most: int) -> several_plans.Answers:
+        asked.append(problem)
+        if len(asked) == 2:
+            raise PddlError("no more")
+        yield [("go",), ("on",)] if len(asked) == 1 else [("near",)]
+        yield "solved"
+
+    monkeypatch.setattr(several_plans, "_engine", lambda _: solve)
+    problem, _ = load_problem(*written(tmp_path, walk("(a)", ""), way("(= (a) 0)")))
+    found = list(several_plans.several_plans(problem, "anybody", 2))
+    assert found == [[("go",), ("on",)], [("near",)], "solved"]
+    asked[:] = [problem]
+    with pytest.raises(PddlError, match="no more"):
+        list(several_plans.several_plans(problem, "anybody", 2))
