@@ -21,7 +21,7 @@ Price = Callable[[str, Values, Binding, Mapping[str, Fraction]], Mapping[str, Fr
 
 
 @dataclass(frozen=True)
-class Objective:
+class MetricTerms:
     """What a problem minimizes, as it is written.
 
     Attributes:
@@ -44,7 +44,7 @@ class Objective:
         return any(factor < 0 for factor, _ in (*self.numbers.values(), *self.rest))
 
 
-def objective_of(problem: Problem) -> Objective:
+def objective_of(problem: Problem) -> MetricTerms:
     """The objective of a problem.
 
     Raises:
@@ -54,11 +54,11 @@ def objective_of(problem: Problem) -> Objective:
     if len(metrics) > 1:
         raise PddlError(f"one metric is supported, and {problem.name} has {len(metrics)}")
     if not metrics or metrics[0].is_minimize_sequential_plan_length():
-        return Objective(length=len(metrics))
+        return MetricTerms(length=len(metrics))
     [metric] = metrics
     if metric.is_minimize_action_costs():
         costs = {action.name: metric.get_action_cost(action) for action in problem.actions}
-        return Objective({name: cost for name, cost in costs.items() if cost is not None})
+        return MetricTerms({name: cost for name, cost in costs.items() if cost is not None})
     if not metric.is_minimize_expression_on_final_state():
         raise PddlError(f"the metric has to minimize numbers, costs of actions or the length, and is: {metric}")
     numbers, rest, constant = dict[str, tuple[Fraction, Any]](), list[tuple[Fraction, Any]](), Fraction(0)
@@ -70,7 +70,7 @@ def objective_of(problem: Problem) -> Objective:
             numbers[name] = numbers.get(name, (Fraction(0), node))[0] + factor, node
         else:
             rest.append((factor, node))
-    return Objective(None, numbers, rest, constant)
+    return MetricTerms(None, numbers, rest, constant)
 
 
 def _terms(node: Any, factor: Fraction) -> Iterator[tuple[Fraction, Any]]:
@@ -97,7 +97,7 @@ def _terms(node: Any, factor: Fraction) -> Iterator[tuple[Fraction, Any]]:
         yield factor, node
 
 
-def accumulators(problem: Problem, objective: Objective, preferences: Sequence[Any] = ()) -> frozenset[str]:
+def accumulators(problem: Problem, objective: MetricTerms, preferences: Sequence[Any] = ()) -> frozenset[str]:
     """The numbers without parameters that actions only increase and nothing reads but the metric, in a sum.
 
     Nothing that can be done depends on them, so they need not be told apart in a state: they are resources.
@@ -199,7 +199,7 @@ class Metric:
     priced: tuple[str, ...] = ()
 
 
-def metric_of(objective: Objective, start: Mapping[str, Fraction], made: Expressions, preferences: bool) -> Metric:
+def metric_of(objective: MetricTerms, start: Mapping[str, Fraction], made: Expressions, preferences: bool) -> Metric:
     """The metric of an objective.
 
     Args:
