@@ -150,13 +150,15 @@ def _require_numeric(functions: SExpression, file: Path) -> None:
 
 def _uncounted(forall: SExpression) -> str:
     """A variable of a forall that a change of a number does not name; unified-planning 1.3 makes that change once."""
+    if len(forall.parts) != 3:  # the parser says so
+        return ""
     names = [part.word for part in forall.parts[1].parts if part.word.startswith("?")]
     waiting = [(forall.parts[-1], set[str]())]
     while waiting:
         item, words = waiting.pop()
         if item.head == "and":
             waiting += [(part, words) for part in item.parts[1:]]
-        elif item.head == "when":
+        elif item.head == "when" and len(item.parts) == 3:
             words = words | {part.word for inner in item.parts[1].lists() for part in inner.parts}
             waiting += [(part, words) for part in item.parts[2:]]
         elif item.head in ("increase", "decrease"):

@@ -152,6 +152,12 @@ def test_a_change_that_the_reader_would_make_once_is_refused(tmp_path: Path) -> 
         environment(tmp_path, domain, way("(= (total-cost) 0)"))
 
 
+@pytest.mark.parametrize("near", ["(forall)", "(forall (?w))", "(forall (?w) (when))"])
+def test_a_forall_that_lacks_a_part_is_refused(near: str, tmp_path: Path) -> None:
+    with pytest.raises(PddlError, match=r"domain\.pddl"):
+        environment(tmp_path, walk("(total-cost)", near, "", "(thing ?w)"), way("(= (total-cost) 0)"))
+
+
 def test_a_value_at_the_start_may_be_computed(tmp_path: Path) -> None:
     env = environment(tmp_path, walk("(a)", "(decrease (a) 1)"), way("(= (a) (- 3))"))
     assert dict(env.domain.task.start.numbers) == {("a",): Fraction(-3)}
